@@ -158,12 +158,8 @@ func (s *Session) drafts(
 	return drafts, nil
 }
 
-// checkLanguage returns an error if an edit adds a block in a language that no package here runs. An edit that names no
-// language adds Python.
+// checkLanguage returns an error if an edit adds a block in a language that no package here runs.
 func checkLanguage(e patch.Edit) error {
-	if e.Block.Dialect == "" {
-		return nil
-	}
 	_, err := kernel.Lookup(depgraph.Dialect(e.Block.Dialect))
 	return err
 }

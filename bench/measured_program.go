@@ -58,7 +58,7 @@ func FindPrograms(
 			return nil, &xstate.Error{
 				Code:    CodeNothing,
 				Message: fmt.Sprintf("%s cannot be read", path),
-				Hint:    "name a folder, a .py, .ipynb, .md, .js, .ts or .sh file, or an archive of a session",
+				Hint:    "name a folder, " + patch.FileKinds() + ", or an archive of a session",
 				Err:     err,
 			}
 		}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
@@ -67,10 +69,7 @@ func newTestbed(p *Program, root string, interpreter py.Interpreter, timeout tim
 }
 
 func dialect(b patch.Block) depgraph.Dialect {
-	if b.Dialect == "" {
-		return python.Plain
-	}
-	return depgraph.Dialect(b.Dialect)
+	return cmp.Or(depgraph.Dialect(b.Dialect), lang.Default)
 }
 
 // folderCopy is the copy of the folder that one strategy works in.

@@ -3,6 +3,8 @@ package depgraph
 import (
 	"fmt"
 	"strings"
+
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // A Key names something that nodes read or write: a space, a colon, a name. docs/json.md
@@ -18,13 +20,7 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
 
-// Spaces of languages, in which names of programs lie that are not Python's: "var:js:rows" is rows in JavaScript.
-const (
-	SpaceJS   = "js" // JavaScript and TypeScript
-	SpaceBash = "sh"
-)
-
-// In returns the key in the space of a language; "" is that of Python.
+// In returns the key in the space of a language: "var:js:rows" is rows in JavaScript. "" is that of Python.
 func (k Key) In(space string) Key {
 	kind, name, named := strings.Cut(string(k), ":")
 	switch {
@@ -40,8 +36,8 @@ func (k Key) In(space string) Key {
 func (k Key) Cut() (space string, plain Key) {
 	kind, name, _ := strings.Cut(string(k), ":")
 	space, rest, named := strings.Cut(name, ":")
-	switch {
-	case space != SpaceJS && space != SpaceBash:
+	switch _, ok := lang.InSpace(space); {
+	case space == "" || !ok:
 		return "", k
 	case !named:
 		return space, Key(kind)
@@ -72,8 +68,8 @@ const (
 	AnyEnv  Key = "env:*"
 )
 
-// Dialect names the language a block is written in. Each language's analyser lists the dialects it reads.
-type Dialect string
+// Dialect names the language a block is written in. "" is Python.
+type Dialect = lang.Dialect
 
 // Kind is the kind of a node.
 type Kind uint8
@@ -168,6 +164,17 @@ const (
 	EffectSubprocess EffectKind = "subprocess"
 	EffectInput      EffectKind = "input"
 )
+
+// EffectsByName returns the kinds of the effects of names, which are separated by blanks.
+func EffectsByName(kinds map[EffectKind]string) map[string]EffectKind {
+	found := map[string]EffectKind{}
+	for kind, names := range kinds {
+		for _, name := range strings.Fields(names) {
+			found[name] = kind
+		}
+	}
+	return found
+}
 
 // Effect is an effect visible in the source.
 type Effect struct {

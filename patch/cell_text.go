@@ -55,7 +55,7 @@ func readCellText(text string, marks []int, dialect func(said, text string) stri
 		source.Reset()
 	}
 	for i, line := range diff.SplitLines(text) {
-		m, ok := anyMarker([]byte(bare(line)))
+		_, m, ok := anyMarker([]byte(bare(line)))
 		if ok && !m.text && i < len(marks) && marks[i] != lineOfCode {
 			end()
 			b = Block{Title: m.title, Line: i + 2}

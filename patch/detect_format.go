@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -73,8 +74,7 @@ func Read(text string, f Format) (*Patch, error) {
 			"cell_id",
 			"this is JSON, but not a known tool call")
 	}
-	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); f == "" && percentMarker.MatchString(first) &&
-		syntax.Of(syntax.Bash).Parses([]byte(text)) { // Bash takes nearly any text for code: the marker says that it is
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); f == "" && opensCell(first) && inOneLanguage(text) {
 		return Read(text, FormatBlock)
 	}
 	if f == "" {
@@ -82,6 +82,20 @@ func Read(text string, f Format) (*Patch, error) {
 			"this is neither a patch in a known format nor code")
 	}
 	return nil, unknownFormat(f)
+}
+
+// opensCell reports whether a line begins a cell in some language.
+func opensCell(line string) bool {
+	_, ok := afterPercent([]byte(line))
+	return ok
+}
+
+// inOneLanguage reports whether a text parses in a language. Bash takes nearly any text for code, so this is asked if a
+// marker says that the text is code.
+func inOneLanguage(text string) bool {
+	return slices.ContainsFunc(lang.All(), func(l *lang.Language) bool {
+		return syntax.Of(string(l.Widest)).Parses([]byte(text))
+	})
 }
 
 // isCode reports whether a text is code, even if a string in it holds lines of a patch. Lines of plus and minus signs

@@ -3,99 +3,78 @@ package patch
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	_ "github.com/xstate-engine/xstate/patch/syntax/bash" // a syntax registers itself
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
+	_ "github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
-// dialectNames maps what a fence, a notebook or a user calls a language to its dialect, in lower case.
-var dialectNames = map[string]string{
-	"python": syntax.Python, "py": syntax.Python, "py3": syntax.Python,
-	"ipython": syntax.IPython, "ipython3": syntax.IPython,
-	"javascript": syntax.JavaScript, "js": syntax.JavaScript, "cjs": syntax.JavaScript, "node": syntax.JavaScript,
-	"mjs": syntax.Module, "esm": syntax.Module,
-	"typescript": syntax.TypeScript, "ts": syntax.TypeScript, "mts": syntax.TypeScript, "cts": syntax.TypeScript,
-	"tsx": syntax.TSX, "jsx": syntax.TSX,
-	"bash": syntax.Bash, "sh": syntax.Bash, "shell": syntax.Bash,
+// variant returns the row's variant of a dialect. A dialect that is not in the table is read as the default one.
+func variant(dialect string) *lang.Variant {
+	v, ok := lang.Of(lang.Dialect(dialect))
+	if !ok {
+		v, _ = lang.Of(lang.Default)
+	}
+	return v
 }
 
 // DialectNamed returns the dialect of a language as fences, notebooks and users name it: "js", "TypeScript", "sh". ok
 // is false if no dialect has that name.
 func DialectNamed(language string) (dialect string, ok bool) {
-	l := strings.ToLower(strings.TrimSpace(language))
-	if dialect, ok = dialectNames[l]; !ok && isPython(l) {
-		return syntax.Python, true
+	v, ok := lang.Named(language)
+	if !ok {
+		return "", false
 	}
-	return dialect, ok
-}
-
-// Extension returns the extension of a file of nothing but blocks of a dialect.
-func Extension(dialect string) string {
-	switch dialect {
-	case syntax.JavaScript:
-		return ".js"
-	case syntax.Module:
-		return ".mjs"
-	case syntax.TypeScript:
-		return ".ts"
-	case syntax.TSX:
-		return ".tsx"
-	case syntax.Bash:
-		return ".sh"
-	}
-	return ".py"
-}
-
-// sourceFiles has the dialects of the blocks of source files by extension.
-var sourceFiles = map[string]string{
-	".py": syntax.Python, ".pyw": syntax.Python,
-	".js": syntax.JavaScript, ".cjs": syntax.JavaScript, ".mjs": syntax.Module,
-	".ts": syntax.TypeScript, ".mts": syntax.TypeScript, ".cts": syntax.TypeScript,
-	".tsx": syntax.TSX, ".jsx": syntax.TSX,
-	".sh": syntax.Bash, ".bash": syntax.Bash,
+	return string(v.Dialect), true
 }
 
 // IsSource reports whether a file is one of source code by its name: neither a notebook nor a document.
 func IsSource(name string) bool {
-	_, is := sourceFiles[strings.ToLower(path.Ext(name))]
+	_, is := lang.WithExtension(path.Ext(name))
 	return is
 }
 
+// These are the extensions of files that hold blocks of several languages.
+var (
+	notebookExtensions = []string{".ipynb"}
+	markdownExtensions = []string{".md", ".markdown"}
+)
+
 // Extensions returns the extensions of the files that Parse reads.
 func Extensions() []string {
-	return []string{
-		".py",
-		".ipynb",
-		".md",
-		".js",
-		".mjs",
-		".cjs",
-		".jsx",
-		".ts",
-		".mts",
-		".cts",
-		".tsx",
-		".sh",
-		".bash",
-		".pyw",
-		".markdown",
+	return slices.Concat(lang.Extensions(), notebookExtensions, markdownExtensions)
+}
+
+// FileKinds names the usual ones of these files: "a .py, .ipynb, .md, .js, .ts or .sh file".
+func FileKinds() string {
+	var all []string
+	for _, v := range lang.Offered() {
+		if all = append(all, v.Extension()); len(all) == 1 {
+			all = append(all, notebookExtensions[0], markdownExtensions[0])
+		}
 	}
+	return "a " + lang.Or(all) + " file"
 }
 
 // FileDialect returns the dialect of a source file by its extension; ok is false for any other file.
 func FileDialect(name string, data []byte) (dialect string, ok bool) {
 	ext := strings.ToLower(path.Ext(name))
-	if dialect, ok = sourceFiles[ext]; ext == ".js" && syntax.IsModule(data) {
-		return syntax.Module, true
+	if dialect = sourceDialect(ext); ext == ".js" && javascript.IsModule(data) {
+		dialect = syntax.Module
 	}
-	return dialect, ok
+	return dialect, dialect != ""
 }
 
-// interpreters maps the program of a line #! to an extension.
-var interpreters = map[string]string{
-	"node": ".js", "nodejs": ".js", "deno": ".ts", "bun": ".ts", "tsx": ".ts", "ts-node": ".ts", "bash": ".sh",
-	"sh":   ".sh",
-	"dash": ".sh",
+// sourceDialect returns the dialect of source files with an extension, or "".
+func sourceDialect(ext string) string {
+	if v, ok := lang.WithExtension(ext); ok {
+		return string(v.Dialect)
+	}
+	return ""
 }
 
 var shebang = regexp.MustCompile(`^#![ \t]*(\S+)((?:[ \t]+\S+)*)`)
@@ -112,13 +91,8 @@ func interpreted(line string) string {
 			program = word
 		}
 	}
-	if strings.Contains(program, "python") {
-		return ".py"
+	if v, ok := lang.RunBy(program); ok {
+		return v.Extension()
 	}
-	return interpreters[program]
-}
-
-func isPython(language string) bool {
-	l := strings.ToLower(language)
-	return l == "ipython" || strings.TrimRight(l, "0123456789.") == "python"
+	return ""
 }

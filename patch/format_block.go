@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // A block that an agent writes again comes as code, or as prose with fenced code. Each fence of code is a block, and so
@@ -72,7 +73,7 @@ func likeBlock(text string) bool {
 		return false // nor is a list without calls
 	}
 	t := syntax.NewText([]byte(text), syntax.Of(syntax.Python))
-	return fences.MatchString(text) || anySyntax(text) || syntax.HasMagic(t, 0, t.Lines()-1)
+	return fences.MatchString(text) || anySyntax(text) || python.HasMagic(t, 0, t.Lines()-1)
 }
 
 // isObject reports whether a text is one or more JSON objects. These parse as Python, but they are calls of an unknown
@@ -132,7 +133,7 @@ func labelled(text string) string {
 func isProgram(text string, does bool) bool {
 	t := syntax.NewText([]byte(text), syntax.Of(syntax.Python))
 	if !syntax.Of(syntax.Python).Parses(t.Code) {
-		return t.Lines() > 0 && syntax.HasMagic(t, 0, t.Lines()-1)
+		return t.Lines() > 0 && python.HasMagic(t, 0, t.Lines()-1)
 	}
 	b := syntax.Of(syntax.Python).Bindings(text)
 	return !does || len(b.Defines)+len(b.Assigns)+len(b.Imports) > 0 || b.Free["print"]
@@ -182,7 +183,7 @@ func cells(b Block) []Section {
 	if !marked {
 		return []Section{emitted(b)}
 	}
-	p, bad := readSource([]byte(b.Source), Extension(dialect))
+	p, bad := readSource([]byte(b.Source), variant(dialect).Extension())
 	if bad == nil && p.Kind == KindCells && len(p.Blocks) > 0 {
 		var out []Section
 		for _, c := range p.Blocks {
@@ -194,13 +195,11 @@ func cells(b Block) []Section {
 	return []Section{emitted(b)}
 }
 
-// markedDialect returns the dialect that the first marker of a text shows: Python, or TypeScript for "// %%".
+// markedDialect returns the dialect that the first marker of a text shows: TypeScript for "// %%", else Python's.
 func markedDialect(text string) (dialect string, marked bool) {
 	for line := range strings.Lines(text) {
-		if _, ok := anyMarker([]byte(bare(line))); ok && line[0] == '/' {
-			return syntax.TypeScript, true
-		} else if ok {
-			return syntax.Python, true
+		if l, _, ok := anyMarker([]byte(bare(line))); ok {
+			return string(l.Widest), true
 		}
 	}
 	return "", false

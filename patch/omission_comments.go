@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
@@ -86,7 +87,10 @@ func omissionIn(line string, python bool) certainty {
 		}
 		return noOmission
 	}
-	for _, sign := range []string{"#", "//", "/*", "<!--", "{/*", "--"} {
+	if _, ok := lang.Commented(words); ok {
+		return remarkSays(words)
+	}
+	for _, sign := range []string{"/*", "<!--", "{/*", "--"} {
 		if strings.HasPrefix(words, sign) {
 			return remarkSays(words)
 		}

@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -43,13 +44,12 @@ func reader(name string, data []byte) (func([]byte) (*Program, *ParseError), *Pa
 	if ext == "" || ext == "."+strings.TrimPrefix(path.Base(name), ".") {
 		ext = guess(data)
 	}
-	switch ext {
-	case ".ipynb":
+	switch {
+	case slices.Contains(notebookExtensions, ext):
 		return readNotebook, nil
-	case ".md", ".markdown":
+	case slices.Contains(markdownExtensions, ext):
 		return readMarkdown, nil
-	}
-	if _, ok := sourceFiles[ext]; ok {
+	case sourceDialect(ext) != "":
 		return func(data []byte) (*Program, *ParseError) { return readSource(data, ext) }, nil
 	}
 	return nil, unsupported(ext)
@@ -60,7 +60,7 @@ func unsupported(ext string) *ParseError {
 	if ext != "" {
 		message = "no reader for " + ext + " files"
 	}
-	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give a .py, .ipynb, .md, .js, .ts or .sh file"}
+	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give " + FileKinds()}
 }
 
 // guess returns the extension that fits the content, or "".
@@ -78,12 +78,8 @@ func guess(data []byte) string {
 // IsScript reports whether the content of a source file is a script, a program without cells.
 func IsScript(data []byte) bool {
 	for line := range bytes.Lines(data) {
-		if _, ok := anyMarker(bytes.TrimRight(line, "\r\n")); ok { // it may be in a string
-			ext := ".py" // a shell script has the same markers
-			if line[0] == '/' {
-				ext = ".ts"
-			}
-			p, err := Parse("a"+ext, data)
+		if l, _, ok := anyMarker(bytes.TrimRight(line, "\r\n")); ok { // it may be in a string
+			p, err := Parse("a"+variant(string(l.Widest)).Extension(), data)
 			return err == nil && p.Kind == KindScript
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // neighbours are the file and the blocks beside a new block. They say which language it is in.
@@ -22,7 +25,7 @@ func (p neighbours) dialect(said, text string) string {
 	if p.file != nil && p.file.Kind == KindNotebook && said == "" {
 		said = p.file.main
 	}
-	if said == "" && syntax.IsIPython(text) && !p.meant(text) {
+	if said == "" && python.IsIPython(text) && !p.meant(text) {
 		said = syntax.Python
 	}
 	if said == "" && (len(own) == 0 ||
@@ -46,7 +49,7 @@ func (p neighbours) dialect(said, text string) string {
 		}) {
 		return like // what a reply calls JavaScript is the program's TypeScript
 	}
-	if said == syntax.JavaScript && syntax.IsModule([]byte(text)) {
+	if said == syntax.JavaScript && javascript.IsModule([]byte(text)) {
 		return syntax.Module
 	}
 	return said
@@ -68,7 +71,7 @@ func (p neighbours) meant(text string) bool {
 		foreign := false
 		for _, s := range list {
 			line, _, _ := strings.Cut(text[s.Start:], "\n")
-			foreign = foreign || syntax.IsEscape([]byte(line)) && !meansOther(f, line)
+			foreign = foreign || python.IsEscape([]byte(line)) && !meansOther(f, line)
 		}
 		if !foreign {
 			return true
@@ -88,15 +91,15 @@ func meansOther(family, line string) bool {
 
 // dialectOf returns the dialect of a block of a source file.
 func (p *Program) dialectOf(said, text string, blocks []Block) string {
-	own := sourceFiles[p.ext]
+	own := sourceDialect(p.ext)
 	switch {
 	case said != "" && syntax.Family(said) != syntax.Family(own):
 		return said // the file cannot hold it, and its writer says so
 	case own == syntax.Python:
-		if syntax.IsIPython(text) {
+		if python.IsIPython(text) {
 			return syntax.IPython
 		}
-	case p.ext == ".js" && (syntax.IsModule([]byte(text)) ||
+	case p.ext == ".js" && (javascript.IsModule([]byte(text)) ||
 		slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == syntax.Module })):
 		return syntax.Module
 	}
@@ -105,7 +108,7 @@ func (p *Program) dialectOf(said, text string, blocks []Block) string {
 
 // pythonDialect returns the dialect of a block of Python.
 func (p neighbours) pythonDialect(text string) string {
-	if p.file != nil && p.file.Kind == KindNotebook || syntax.IsIPython(text) {
+	if p.file != nil && p.file.Kind == KindNotebook || python.IsIPython(text) {
 		return syntax.IPython
 	}
 	return syntax.Python
@@ -114,9 +117,9 @@ func (p neighbours) pythonDialect(text string) string {
 // families returns the families of the program's blocks, Python first.
 func (p neighbours) families() []string {
 	var out []string
-	for _, f := range []string{syntax.Python, syntax.JavaScript, syntax.Bash} {
-		if slices.ContainsFunc(p.blocks, func(b Block) bool { return syntax.Family(b.Dialect) == f }) {
-			out = append(out, f)
+	for _, l := range lang.All() {
+		if slices.ContainsFunc(p.blocks, func(b Block) bool { return syntax.Family(b.Dialect) == l.Name }) {
+			out = append(out, l.Name)
 		}
 	}
 	return out
@@ -141,7 +144,7 @@ func (p neighbours) own(all []Section) (own, others []Section) {
 	if len(families) == 0 {
 		families = []string{syntax.Python}
 		if p.file != nil && p.file.ext != "" {
-			families = []string{syntax.Family(sourceFiles[p.file.ext])}
+			families = []string{syntax.Family(sourceDialect(p.file.ext))}
 		}
 	}
 	for _, s := range all {
@@ -157,34 +160,15 @@ func (p neighbours) own(all []Section) (own, others []Section) {
 	return own, others
 }
 
-// cellMagics are the cell magics of IPython whose cells are blocks of another language. %%javascript is none: its cell
-// runs in the browser, where the page is.
-var cellMagics = map[string]string{
-	"%%bash": syntax.Bash, "%%sh": syntax.Bash, "%%script bash": syntax.Bash, "%%script sh": syntax.Bash,
-	"%%script node": syntax.JavaScript, "%%script deno": syntax.TypeScript,
-}
-
 // cutMagic cuts a cell of IPython at the line with its magic, if that says that the cell is in another language.
+// %%javascript says no such thing: its cell runs in the browser, where the page is.
 func cutMagic(source string) (magic, dialect, rest string) {
-	line, rest, ok := strings.Cut(source, "\n")
-	if dialect = cellMagics[strings.Join(strings.Fields(line), " ")]; !ok || dialect == "" || blankLine(rest) {
+	line, rest, cut := strings.Cut(source, "\n")
+	v, ok := lang.OfMagic(strings.Join(strings.Fields(line), " "))
+	if !cut || !ok || blankLine(rest) {
 		return "", "", source
 	}
-	return line + "\n", dialect, rest
-}
-
-// magicFor returns the line that begins a cell of a notebook in Python for a block of another language; "" if the block
-// needs none. A block that no magic can run has none, so it cannot be written.
-func magicFor(dialect string) string {
-	switch dialect {
-	case syntax.Bash:
-		return "%%bash\n"
-	case syntax.JavaScript:
-		return "%%script node\n"
-	case syntax.TypeScript:
-		return "%%script deno\n"
-	}
-	return ""
+	return line + "\n", string(v.Dialect), rest
 }
 
 // adopt sets the dialect of a text of a patch. A cell magic that names another language is not part of the block.

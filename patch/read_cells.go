@@ -6,7 +6,9 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // cellMarker is a line that starts a cell.
@@ -18,7 +20,7 @@ type cellMarker struct {
 }
 
 var (
-	percentMarker   = regexp.MustCompile(`^(?:#|//)[ \t]*%%+(.*)$`)              // Jupytext, Spyder, VS Code
+	percentMarker   = regexp.MustCompile(`^[ \t]*%%+(.*)$`)                      // after a sign: Jupytext, VS Code
 	promptMarker    = regexp.MustCompile(`^#[ \t]*In[ ]?\[[ \d]*\]:?[ \t]*$`)    // nbconvert
 	codecellMarker  = regexp.MustCompile(`^#[ \t]*<(code|markdown)cell>[ \t]*$`) // IPython, before nbconvert
 	notCodeType     = regexp.MustCompile(`\[(?:markdown|md|raw)\]`)              // Jupytext's cell types
@@ -42,25 +44,40 @@ func markerIn(s *syntax.Syntax, line []byte) (cellMarker, bool) {
 	if !bytes.HasPrefix(line, []byte(s.Comment)) {
 		return cellMarker{}, false
 	}
-	return anyMarker(line)
+	_, m, ok := anyMarker(line)
+	return m, ok
 }
 
-// anyMarker reads a line as a marker of any language. ok is false if it is none.
-func anyMarker(line []byte) (cellMarker, bool) {
-	if len(line) == 0 || line[0] != '#' && line[0] != '/' {
-		return cellMarker{}, false
+// anyMarker reads a line as a marker of any language, and returns the first language with such comments. ok is false if
+// it is none.
+func anyMarker(line []byte) (l *lang.Language, m cellMarker, ok bool) {
+	if l, ok = lang.Commented(line); !ok {
+		return nil, m, false
 	}
 	if promptMarker.Match(line) {
-		return cellMarker{}, true
+		return l, m, true
 	}
-	if m := codecellMarker.FindSubmatch(line); m != nil {
-		return cellMarker{text: string(m[1]) == "markdown"}, true
+	if found := codecellMarker.FindSubmatch(line); found != nil {
+		return l, cellMarker{text: string(found[1]) == "markdown"}, true
 	}
-	m := percentMarker.FindSubmatch(line)
-	if m == nil || magics[string(firstWord.Find(m[1]))] {
-		return cellMarker{}, false
+	text, ok := afterPercent(line)
+	if !ok || magics[string(firstWord.Find(text))] {
+		return nil, m, false
 	}
-	return parseTitle(string(m[1])), true
+	return l, parseTitle(string(text)), true
+}
+
+// afterPercent returns the text after the %% of a comment that begins a cell, or an IPython cell with a magic.
+func afterPercent(line []byte) (text []byte, ok bool) {
+	l, ok := lang.Commented(line)
+	if !ok {
+		return nil, false
+	}
+	found := percentMarker.FindSubmatch(line[len(l.Comment):])
+	if found == nil {
+		return nil, false
+	}
+	return found[1], true
 }
 
 // parseTitle reads the text after %%: a title, a type in brackets, and options at the end.
@@ -231,7 +248,7 @@ func cellRegions(t *syntax.Text, dialect string, marks []cellMarker, list []synt
 	}
 	for i := range out {
 		own := within(list, t.Begin(out[i].first), t.Finish(out[i].last))
-		if t.Python && syntax.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
+		if t.Python && python.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
 			out[i].block.Dialect = syntax.IPython
 		}
 		if broken {
@@ -265,7 +282,7 @@ func within(list []syntax.Statement, from, to int) []syntax.Statement {
 func describe(r *region, t *syntax.Text) []syntax.Statement {
 	code := t.Code[t.Begin(r.first):t.Finish(r.last)]
 	list, broken := t.Statements(code)
-	if t.Python && broken && (syntax.HasMagic(t, r.first, r.last) || syntax.IsEscaped(code)) {
+	if t.Python && broken && (python.HasMagic(t, r.first, r.last) || python.IsEscaped(code)) {
 		r.block.Dialect = syntax.IPython
 	}
 	return list

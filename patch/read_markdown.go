@@ -9,7 +9,9 @@ import (
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
 )
 
 // readMarkdown reads a Markdown file. Its fences of known languages become blocks. Indented code is prose.
@@ -42,7 +44,11 @@ func readMarkdown(data []byte) (*Program, *ParseError) {
 
 func noFence(others []string) *ParseError {
 	e := empty("there is no fenced code of a known language in this file")
-	e.Hint = "start a fence with ```python, ```js, ```ts or ```bash"
+	var fences []string
+	for _, v := range lang.Offered() {
+		fences = append(fences, "```"+v.Names[0])
+	}
+	e.Hint = "start a fence with " + lang.Or(fences)
 	if l := distinct(others); len(l) > 0 {
 		e.Message += " (found: " + strings.Join(l, ", ") + ")"
 	}
@@ -73,7 +79,7 @@ func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *syntax.L
 	}
 	source := strings.TrimSuffix(strings.TrimSuffix(code.String(), "\n"), "\r")
 	b := Block{ID: info.id, Title: info.title, Dialect: info.dialect, Source: source, Line: line.At(segments[0].Start)}
-	if b.Dialect == syntax.JavaScript && syntax.IsModule([]byte(source)) {
+	if b.Dialect == syntax.JavaScript && javascript.IsModule([]byte(source)) {
 		b.Dialect = syntax.Module
 	}
 	if b.Title == "" {
@@ -160,7 +166,7 @@ func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 		i.directive = true
 		_, rest, _ := strings.Cut(s, "}")
 		if i.language, _, _ = strings.Cut(strings.TrimSpace(rest), " "); i.language == "" {
-			i.language = "python"
+			i.language = string(lang.Default)
 		}
 	}
 	i.dialect = fenceDialect(i.language, i.directive || strings.HasPrefix(s, "{python"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -72,11 +73,9 @@ func (n *notebook) read(doc value) *ParseError {
 	}
 	n.program.major, n.program.main = n.major, syntax.IPython
 	l := language(top["metadata"])
-	switch dialect, ok := DialectNamed(l); {
-	case l == "" || ok && syntax.Family(dialect) == syntax.Python:
-	case ok:
-		n.program.main = dialect
-	default:
+	if v, ok := lang.Named(l); ok {
+		n.program.main = string(v.InNotebook().Dialect)
+	} else if l != "" {
 		return notKnown(l)
 	}
 	cells, err := n.cells(top)
@@ -96,10 +95,14 @@ func notNotebook(message string) *ParseError {
 }
 
 func notKnown(language string) *ParseError {
+	var titles []string
+	for _, v := range lang.Offered() {
+		titles = append(titles, v.Title)
+	}
 	return &ParseError{
 		Code:    CodeLanguage,
 		Message: fmt.Sprintf("the notebook is written in %s, which xstate does not run", language),
-		Hint:    "choose a kernel of Python, JavaScript, TypeScript or Bash, and save the notebook again",
+		Hint:    "choose a kernel of " + lang.Or(titles) + ", and save the notebook again",
 	}
 }
 
@@ -134,9 +137,11 @@ func (n *notebook) add(place int, c value) *ParseError {
 	if cell["cell_type"].text() != "code" {
 		return nil
 	}
-	if l := cell["language"].text(); n.major < 4 && l != "" && !isPython(l) {
-		n.foreign = l
-		return nil
+	if l := cell["language"].text(); n.major < 4 && l != "" {
+		if v, ok := lang.Named(l); !ok || v.Language.Name != syntax.Python {
+			n.foreign = l
+			return nil
+		}
 	}
 	source := cell["source"]
 	if n.major < 4 {
@@ -190,13 +195,12 @@ func cellTitle(metadata value, b Block) string {
 }
 
 // language returns the language in a notebook's metadata, or "". The kernel of Deno says "typescript", those of tslab
-// say
-// "typescript" (tslab) and "javascript" (jslab), and bash_kernel says "bash".
+// say "typescript" (tslab) and "javascript" (jslab), and bash_kernel says "bash".
 func language(metadata value) string {
 	m, _ := metadata.object()
 	spec, _ := m["kernelspec"].object()
-	if name := spec["name"].text(); name == "deno" || name == "tslab" {
-		return syntax.TypeScript // whatever else its metadata say
+	if v, ok := lang.OfKernel(spec["name"].text()); ok {
+		return v.Names[0]
 	}
 	for _, place := range [][2]string{{"language_info", "name"}, {"kernelspec", "language"}} {
 		if o, ok := m[place[0]].object(); ok {

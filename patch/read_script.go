@@ -1,17 +1,21 @@
 package patch
 
-import "github.com/xstate-engine/xstate/patch/syntax"
+import (
+	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
+)
 
 // readSource reads a source file: as cells if it has markers, else as a script.
 func readSource(data []byte, ext string) (*Program, *ParseError) {
-	dialect := sourceFiles[ext]
+	dialect := sourceDialect(ext)
 	t := syntax.NewText(data, syntax.Of(dialect))
 	if t.Python {
 		if err := checkCookie(data); err != nil {
 			return nil, err
 		}
 	}
-	if ext == ".js" && syntax.IsModule(t.Code) {
+	if ext == ".js" && javascript.IsModule(t.Code) {
 		dialect = syntax.Module
 	}
 	list, broken := t.Statements(t.Code)
@@ -47,7 +51,7 @@ func scriptRegions(t *syntax.Text, dialect string, list []syntax.Statement) []re
 		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: dialect}})
 	}
 	for i := range out {
-		if t.Python && syntax.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
+		if t.Python && python.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
 			out[i].block.Dialect = syntax.IPython
 		}
 	}

@@ -106,7 +106,7 @@ func commentTexts(gap string, before int, comment string) []Text {
 		lines = nil
 	}
 	for _, line := range strings.Split(strings.ReplaceAll(gap, "\r\n", "\n"), "\n") {
-		if m, ok := anyMarker([]byte(line)); ok {
+		if _, m, ok := anyMarker([]byte(line)); ok {
 			end()
 			inside, kind = m.text, TextMarkdown
 			if strings.Contains(line, "[raw]") {

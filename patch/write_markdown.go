@@ -10,7 +10,9 @@ import (
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
 )
 
 // markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
@@ -132,8 +134,8 @@ func textPiece(t Text, first bool) string {
 func fenceWord(b Block) string {
 	switch {
 	case b.Dialect == "":
-		return syntax.Python
-	case b.Dialect == syntax.Module && syntax.IsModule([]byte(b.Source)):
+		return string(lang.Default)
+	case b.Dialect == syntax.Module && javascript.IsModule([]byte(b.Source)):
 		return syntax.JavaScript
 	case b.Dialect == syntax.Module:
 		return "mjs"

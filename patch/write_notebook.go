@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -29,23 +30,14 @@ const emptyNotebook = `{
 }
 `
 
-// Kernel is the kernel of a notebook, as its metadata name it.
-type Kernel struct{ Title, Language, Name string }
-
-// kernels are those of new notebooks by the dialect of their cells: ipykernel, Deno, jslab and bash_kernel.
-var kernels = map[string]Kernel{
-	syntax.IPython: {"Python 3", "python", "python3"}, syntax.TypeScript: {"Deno", "typescript", "deno"},
-	syntax.JavaScript: {"JavaScript", "javascript", "jslab"}, syntax.Bash: {"Bash", "bash", "bash"},
-}
-
 // NewNotebook returns the kernel of a new notebook for blocks, and the source of each one's cell. A cell in another
 // language than the kernel's begins with a cell magic.
-func NewNotebook(blocks []Block) (k Kernel, sources []string) {
+func NewNotebook(blocks []Block) (k lang.Kernel, sources []string) {
 	p := &Program{Kind: KindNotebook, main: mainDialect(KindNotebook, blocks)}
 	for _, b := range blocks {
 		sources = append(sources, p.magic(b)+b.Source)
 	}
-	return kernels[p.main], sources
+	return variant(p.main).Kernel, sources
 }
 
 // notebookFormat returns the format of .ipynb files of nbformat 4. Its pieces are cells.
@@ -145,7 +137,10 @@ func (p *Program) magic(b Block) string {
 	if p.main != syntax.IPython || syntax.Family(b.Dialect) == syntax.Python {
 		return ""
 	}
-	return magicFor(b.Dialect)
+	if magics := variant(b.Dialect).Magics; len(magics) > 0 {
+		return magics[0] + "\n"
+	}
+	return "" // no magic can run it, so it cannot be written
 }
 
 // renamed returns a cell's metadata with the name of a block, unless the code shows the name.

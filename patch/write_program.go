@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
@@ -74,7 +75,7 @@ func (p *Program) read(data []byte) (*Program, *ParseError) {
 }
 
 // comment returns what begins a comment in a source file.
-func (p *Program) comment() string { return syntax.Of(sourceFiles[p.ext]).Comment }
+func (p *Program) comment() string { return syntax.Of(sourceDialect(p.ext)).Comment }
 
 func (p *Program) format() (*format, error) {
 	switch p.Kind {
@@ -171,12 +172,12 @@ func New(kind Kind, blocks []Block, texts []Text) ([]byte, error) {
 	main := mainDialect(kind, blocks)
 	switch kind {
 	case KindNotebook:
-		k := kernels[main]
+		k := variant(main).Kernel
 		p.raw, p.main = fmt.Appendf(nil, emptyNotebook, k.Title, k.Language, k.Name, k.Language), main
 	case KindMarkdown:
 		p.raw = []byte{}
 	default:
-		p.ext = Extension(main)
+		p.ext = variant(main).Extension()
 	}
 	f, err := p.format()
 	if err != nil {
@@ -255,7 +256,7 @@ func commentCell(t Text, first bool, end, comment string) string {
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(t.Source, "\n"), "\n") {
 		line = strings.TrimRight(comment+" "+line, " ")
-		if _, ok := anyMarker([]byte(line)); ok && t.Kind == TextMarkdown {
+		if _, _, ok := anyMarker([]byte(line)); ok && t.Kind == TextMarkdown {
 			line = comment + " \\" + line[len(comment)+1:]
 		}
 		mark += end + line
@@ -285,20 +286,17 @@ func markerOf(b Block) string {
 
 // mainDialect returns the dialect of a new file for blocks, or of the cells of a new notebook.
 func mainDialect(kind Kind, blocks []Block) string {
-	main := syntax.Python
+	main := string(lang.Default)
 	if len(blocks) > 0 {
 		main = blocks[0].Dialect
 	}
 	for _, b := range blocks {
 		if kind == KindNotebook && syntax.Family(b.Dialect) != syntax.Family(main) {
-			main = syntax.Python // whose cells may name another language
+			main = syntax.Python // whose cells may name another language, by a magic
 		}
 	}
-	switch {
-	case kind == KindNotebook && syntax.Family(main) == syntax.Python:
-		return syntax.IPython
-	case kind == KindNotebook && (main == syntax.Module || main == syntax.TSX):
-		return syntax.TypeScript
+	if kind == KindNotebook {
+		return string(variant(main).InNotebook().Dialect)
 	}
 	return main
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -250,8 +249,8 @@ func (e *Engine) Groups() (groups []int) {
 func (e *Engine) spaces() map[string]bool {
 	found := map[string]bool{}
 	for _, d := range e.dialects {
-		if l, err := kernel.Lookup(cmp.Or(d, kernel.DefaultDialect)); err == nil {
-			found[l.Space] = true
+		if l, err := kernel.Lookup(d); err == nil {
+			found[l.Space()] = true
 		}
 	}
 	return found

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	dialect "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -15,7 +16,7 @@ import (
 func TestKeyHoldsEveryInput(t *testing.T) {
 	part := func(o keyOptions, text string, p *depgraph.Part) state.Digest {
 		language := python.Interpreter{}
-		facts, err := language.Analyze([]byte(text), dialect.Plain)
+		facts, err := languages.Analyze([]byte(text), dialect.Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +27,7 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 	}
 	make := func(o keyOptions, text string, d depgraph.Dialect, future []string, last bool) state.Digest {
 		language := python.Interpreter{}
-		facts, err := language.Analyze([]byte(text), d)
+		facts, err := languages.Analyze([]byte(text), d)
 		if err != nil {
 			t.Fatal(err)
 		}

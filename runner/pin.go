@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -27,7 +28,7 @@ var pinComment = regexp.MustCompile(`^#\s*xstate:\s*(always|never)$`)
 func (u *unit) pin() Pin {
 	found := Pin("")
 	if u.facts != nil && strings.Contains(u.Source, "xstate:") {
-		for _, c := range u.language.Comments(u.facts) {
+		for _, c := range languages.Comments(u.facts, u.Dialect) {
 			if m := pinComment.FindStringSubmatch(c); m != nil {
 				found = Pin(m[1])
 			}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,11 +72,11 @@ func (n *node) inert() bool { return n.facts.Kind == depgraph.KindDef && len(n.f
 
 // space is that of the block's language.
 func (u *unit) space() string {
-	e, err := kernel.Lookup(cmp.Or(u.Dialect, kernel.DefaultDialect))
+	e, err := kernel.Lookup(u.Dialect)
 	if err != nil {
 		return ""
 	}
-	return e.Space
+	return e.Space()
 }
 
 // filename is what tracebacks call the block.
@@ -185,7 +184,7 @@ func (u *unit) read(
 		u.err = noLanguage(u.ID, err)
 		return
 	}
-	facts, err := factsOf(u.language, u.ProgramBlock, cache)
+	facts, err := factsOf(u.ProgramBlock, cache)
 	if err != nil {
 		var bad *depgraph.SyntaxError
 		if errors.As(err, &bad) {
@@ -271,16 +270,12 @@ func dialectsOf(blocks []state.ProgramBlock) []depgraph.Dialect {
 
 func factsKey(b state.ProgramBlock) state.Digest { return state.Digest(b.Dialect) + b.Version }
 
-func factsOf(
-	language kernel.Language,
-	b state.ProgramBlock,
-	cache map[state.Digest]*depgraph.Facts,
-) (*depgraph.Facts, error) {
+func factsOf(b state.ProgramBlock, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
 	key := factsKey(b)
 	if f := cache[key]; f != nil {
 		return f, nil
 	}
-	f, err := language.Analyze([]byte(b.Source), b.Dialect)
+	f, err := languages.Analyze([]byte(b.Source), b.Dialect)
 	if err != nil {
 		return nil, err
 	}

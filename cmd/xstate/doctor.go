@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -156,19 +156,17 @@ func (a *app) interpreters(ctx context.Context, folder, store string) []api.Doct
 			add(path, false)
 		}
 	}
-	for _, other := range []struct {
-		dialect           depgraph.Dialect
-		command, variable string
-	}{
-		{"javascript", "node", "XSTATE_NODE"}, {"bash", "bash", "XSTATE_BASH"},
-	} {
-		path, err := kernel.LookPath(cmp.Or(a.env(other.variable), other.command), a.env("PATH"))
-		e, bad := kernel.Lookup(other.dialect)
-		if err != nil || bad != nil {
+	for _, other := range lang.All() {
+		e, bad := kernel.Lookup(lang.Dialect(other.Name))
+		if bad != nil || e.Name == python.Name {
 			continue
 		}
-		p := api.DoctorPython{Path: path, Used: true}
-		if l, err := e.Identify(ctx, search, path); err != nil {
+		at, err := e.Locate(search)
+		if err != nil {
+			continue
+		}
+		p := api.DoctorPython{Path: at.Path, Used: true}
+		if l, err := e.Identify(ctx, search, at.Path); err != nil {
 			p.Problem = a.errorDocument(err).Message
 		} else {
 			p.Python = l.String()

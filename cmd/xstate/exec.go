@@ -104,7 +104,7 @@ the code failed.`,
 		&f.Language,
 		"language",
 		"",
-		"the `LANGUAGE` of the code: python, javascript, typescript, bash, or as fences "+
+		"the `LANGUAGE` of the code: "+strings.Join(api.Languages(), ", ")+", or as fences "+
 			"call it\n(default: by the ending of FILE, and as the program)",
 	)
 	flags.Var(&execBudget{(*byteSize)(&f.Text), &a.bounds.budgets}, "budget",
@@ -201,7 +201,7 @@ func execDialect(f *verb.Exec) (string, error) {
 	if !ok {
 		return "", &usageError{
 			err:  fmt.Errorf("there is no language %q", f.Language),
-			hint: "the languages are python, javascript, typescript, tsx and bash",
+			hint: "the languages are " + strings.Join(api.Languages(), ", "),
 		}
 	}
 	return dialect, nil

@@ -39,9 +39,8 @@ type exportFlags struct {
 // formatArchive is the format of a whole session; the others are of a program at a step.
 const formatArchive = "archive"
 
-// endings map the suffix of a file name to a format.
+// endings map the suffix of a file name to a format. Source code is a script of a program in its language.
 var endings = map[string]string{
-	".py":       "py",
 	".md":       "md",
 	".markdown": "md",
 	".ipynb":    "ipynb",
@@ -49,16 +48,14 @@ var endings = map[string]string{
 	".htm":      "html",
 	".json":     "prov",
 	".zip":      formatArchive,
-	".js":       "py", // the kind for a program in that language
-	".mjs":      "py",
-	".cjs":      "py",
-	".jsx":      "py",
-	".ts":       "py",
-	".mts":      "py",
-	".cts":      "py",
-	".tsx":      "py",
-	".sh":       "py",
-	".bash":     "py",
+}
+
+// formatOf returns the format of a file of that name, or "".
+func formatOf(name string) string {
+	if patch.IsSource(name) {
+		return string(provenance.FormatScript)
+	}
+	return endings[strings.ToLower(filepath.Ext(name))]
 }
 
 func (a *app) exportVerb() *cobra.Command {
@@ -126,7 +123,7 @@ func formats() []string {
 // check completes the flags, and refuses those that do not go together.
 func (f *exportFlags) check(json bool) error {
 	if f.format == "" {
-		f.format = endings[strings.ToLower(filepath.Ext(f.out))]
+		f.format = formatOf(f.out)
 	}
 	hint := "use `--format` " + strings.Join(formats(), ", ") + " or " + formatArchive
 	switch {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -128,7 +129,7 @@ func (p *places) nameHint(e *state.ExecError) string {
 		return ""
 	}
 	for _, b := range p.blocks[at+1:] {
-		facts, err := p.python.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
+		facts, err := languages.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
 		if err != nil {
 			continue
 		}
@@ -176,7 +177,7 @@ func (p *places) failedWriter(reader state.BlockID, name string) state.BlockID {
 		if !p.failed[b.id] {
 			continue
 		}
-		facts, err := p.python.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
+		facts, err := languages.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
 		if err != nil {
 			continue
 		}

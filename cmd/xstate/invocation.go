@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -33,7 +34,7 @@ func (f *invocationFlags) add(flags *pflag.FlagSet) {
 // takesProgram checks the arguments of a verb that takes a FILE and, after "--", arguments of the program.
 func takesProgram(cmd *cobra.Command, args []string) error {
 	own, _ := programArguments(cmd, args)
-	return takes(1, 1, "a FILE: a .py, .ipynb, .md, .js, .ts or .sh file; arguments of the program follow --")(cmd, own)
+	return takes(1, 1, "a FILE: "+patch.FileKinds()+"; arguments of the program follow --")(cmd, own)
 }
 
 // takesProgramOrSession checks the arguments of a verb that takes a FILE. With --session alone, it takes the recorded

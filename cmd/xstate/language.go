@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -11,14 +9,14 @@ import (
 
 // languageOf returns the name of the language of a dialect; "" where none has it.
 func languageOf(dialect string) string {
-	e, _ := kernel.Lookup(cmp.Or(depgraph.Dialect(dialect), kernel.DefaultDialect)) // else it has no name
+	e, _ := kernel.Lookup(depgraph.Dialect(dialect)) // else it has no name
 	return e.Name
 }
 
 // findLanguage reports whether there is an interpreter for a program that has no session yet, by the dialect of its
 // first block. It starts none.
 func (c caller) findLanguage(dialect, asked, folder string) error {
-	e, err := kernel.Lookup(cmp.Or(depgraph.Dialect(dialect), kernel.DefaultDialect))
+	e, err := kernel.Lookup(depgraph.Dialect(dialect))
 	if err != nil {
 		return err
 	}

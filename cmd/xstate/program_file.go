@@ -59,7 +59,7 @@ func (c caller) readSource(name string) (*source, error) {
 		return nil, &state.Error{
 			Code:    api.CodeNotAFile,
 			Message: name + " is not a regular file",
-			Hint:    "name a program: a .py, .ipynb, .md, .js, .ts or .sh file",
+			Hint:    "name a program: " + patch.FileKinds(),
 		}
 	}
 	data, err := os.ReadFile(path)
@@ -97,13 +97,13 @@ func similar(path string) string {
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "check the path; `xstate run FILE` takes a .py, .ipynb, .md, .js, .ts or .sh file"
+	return "check the path; `xstate run FILE` takes " + patch.FileKinds()
 }
 
 func programsIn(path, name string) string {
 	found := programs(path)
 	if len(found) == 0 {
-		return "name a program: a .py, .ipynb, .md, .js, .ts or .sh file"
+		return "name a program: " + patch.FileKinds()
 	}
 	if len(found) > 5 {
 		found = append(found[:5], "…")

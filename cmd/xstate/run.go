@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
@@ -134,7 +136,11 @@ func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobr
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []string{"py", "ipynb", "md", "markdown"}, cobra.ShellCompDirectiveFilterFileExt
+	var endings []string
+	for _, ext := range patch.Extensions() {
+		endings = append(endings, strings.TrimPrefix(ext, "."))
+	}
+	return endings, cobra.ShellCompDirectiveFilterFileExt
 }
 
 func (a *app) run(ctx context.Context, name string, f runFlags) error {

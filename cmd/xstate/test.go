@@ -14,6 +14,8 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -210,7 +212,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 				Hint: "`xstate query` lists the blocks",
 			}
 		}
-		if slices.Contains(notPython, filepath.Ext(file)) {
+		if notPython(file) {
 			return nil, nil, &state.Error{
 				Code: suite.CodeNoTests, Message: fmt.Sprintf("%s: only tests in Python are collected", file),
 				Hint: "run it as a program, where a test that fails is an error of its block: `xstate run " + file +
@@ -232,8 +234,11 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 	return paths, blocks, nil
 }
 
-// notPython are the endings of files of the other languages.
-var notPython = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".sh", ".bash", ".bats"}
+// notPython reports whether a file is one of another language by its name.
+func notPython(name string) bool {
+	dialect, ok := patch.FileDialect(name, nil)
+	return ok && languageOf(dialect) != python.Name || filepath.Ext(name) == ".bats"
+}
 
 func (w *printer) printTests(found *xstate.TestReport, f testFlags) {
 	for _, t := range found.Tests {

@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
-// Bash is the dialect of blocks. Blocks of other shells are read as Bash.
-const Bash depgraph.Dialect = "bash"
+// Bash is the dialect of blocks.
+const Bash = lang.Bash
 
 // Exports is the name for all exported variables, see the documentation of the package.
 const Exports = "export -p"

@@ -10,7 +10,7 @@ import (
 // costs a prediction, never a wrong result.
 
 // effectCalls maps the dotted names of functions and classes to their effect.
-var effectCalls = table(map[depgraph.EffectKind]string{
+var effectCalls = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectCwd: `process.cwd process.chdir path.resolve`,
 	depgraph.EffectRandom: `Math.random crypto.randomUUID crypto.randomBytes crypto.randomInt crypto.randomFillSync
 		crypto.getRandomValues crypto.webcrypto.getRandomValues`,
@@ -21,7 +21,7 @@ var effectCalls = table(map[depgraph.EffectKind]string{
 })
 
 // effectModules maps modules to the effect of every call into them.
-var effectModules = table(map[depgraph.EffectKind]string{
+var effectModules = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectFile:       `fs fs/promises fs-extra graceful-fs`,
 	depgraph.EffectSubprocess: `child_process worker_threads cluster execa zx`,
 	depgraph.EffectNetwork: `http https http2 net dgram tls dns dns/promises axios undici node-fetch got ws
@@ -29,7 +29,7 @@ var effectModules = table(map[depgraph.EffectKind]string{
 })
 
 // effectValues maps dotted names that have an effect without a call.
-var effectValues = table(map[depgraph.EffectKind]string{
+var effectValues = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectEnviron: `process.env`,
 	depgraph.EffectInput:   `process.stdin`,
 })
@@ -58,16 +58,6 @@ var builtins = set(`assert assert/strict async_hooks buffer child_process cluste
 	path/posix path/win32 perf_hooks process punycode querystring readline readline/promises repl stream
 	stream/consumers stream/promises stream/web string_decoder sys test timers timers/promises tls tty url util
 	util/types v8 vm wasi worker_threads zlib`)
-
-func table(kinds map[depgraph.EffectKind]string) map[string]depgraph.EffectKind {
-	m := make(map[string]depgraph.EffectKind)
-	for kind, names := range kinds {
-		for _, name := range strings.Fields(names) {
-			m[name] = kind
-		}
-	}
-	return m
-}
 
 func set(names string) map[string]bool {
 	m := make(map[string]bool)

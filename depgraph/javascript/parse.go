@@ -8,14 +8,15 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // These are the dialects that this package reads.
 const (
-	JavaScript depgraph.Dialect = "javascript" // a sloppy script
-	ESM        depgraph.Dialect = "esm"        // strict, as in a module
-	TypeScript depgraph.Dialect = "typescript" // strict
-	TSX        depgraph.Dialect = "tsx"        // TypeScript with JSX
+	JavaScript = lang.JavaScript // a sloppy script
+	ESM        = lang.ESM        // strict, as in a module
+	TypeScript = lang.TypeScript // strict
+	TSX        = lang.TSX        // TypeScript with JSX
 )
 
 // parse returns the tree of a source, or a *depgraph.SyntaxError.

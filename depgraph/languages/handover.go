@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // Handover is what a comment asks for: names that are bound to copies of another language's values.
@@ -15,25 +16,27 @@ type Handover struct {
 	Names [][2]string // the name there, and here
 }
 
-var handoverComment = regexp.MustCompile(`^\s*(?:#|//)\s*xstate:\s*from\s+([a-z]+)\s+import\s+(.+?)\s*$`)
-
-// spacesByName are languages as a comment names them.
-var spacesByName = map[string]string{
-	"py": "", "python": "", "js": depgraph.SpaceJS, "javascript": depgraph.SpaceJS, "ts": depgraph.SpaceJS,
-	"typescript": depgraph.SpaceJS, "sh": depgraph.SpaceBash, "bash": depgraph.SpaceBash,
-}
+// handoverComment matches what follows the sign of a comment.
+var handoverComment = regexp.MustCompile(`^\s*xstate:\s*from\s+([a-z]+)\s+import\s+(.+?)\s*$`)
 
 var importedName = regexp.MustCompile(`^([\pL_$][\pL\pN_$]*)(?:\s+as\s+([\pL_$][\pL\pN_$]*))?$`)
 
 // ReadHandover reads a comment such as "# xstate: from py import rows as table". ok is false for any other text.
 func ReadHandover(line string) (h Handover, ok bool) {
-	m := handoverComment.FindStringSubmatch(line)
+	line = strings.TrimLeft(line, " \t\n\f\r")
+	sign, ok := lang.Commented(line)
+	if !ok {
+		return h, false
+	}
+	m := handoverComment.FindStringSubmatch(line[len(sign.Comment):])
 	if m == nil {
 		return h, false
 	}
-	if h.From, ok = spacesByName[m[1]]; !ok {
+	from, ok := lang.Named(m[1])
+	if !ok {
 		return h, false
 	}
+	h.From = from.Language.Space
 	for name := range strings.SplitSeq(m[2], ",") {
 		n := importedName.FindStringSubmatch(strings.TrimSpace(name))
 		if n == nil {

@@ -3,6 +3,7 @@ package languages
 import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // Block is a block of a program, with its facts; nil if it does not parse.
@@ -16,7 +17,7 @@ type Block struct {
 func Unfold(program []Block) depgraph.Unfolding {
 	facts := make([]*depgraph.Facts, len(program))
 	for i, b := range program {
-		if b.Dialect == "" || b.Dialect == python.Plain || b.Dialect == python.IPython {
+		if v, ok := lang.Of(b.Dialect); ok && v.Language.Name == "python" {
 			facts[i] = b.Facts
 		}
 	}
@@ -30,10 +31,10 @@ func Unfold(program []Block) depgraph.Unfolding {
 func Keep(program []Block, found depgraph.Unfolding) {
 	facts := make([]*depgraph.Facts, len(program))
 	for i, b := range program {
-		switch b.Dialect {
-		case "", python.Plain:
+		switch v, ok := lang.Of(b.Dialect); {
+		case ok && v.Dialect == python.Plain:
 			return
-		case python.IPython:
+		case ok && v.Dialect == python.IPython:
 			facts[i] = b.Facts
 		}
 	}

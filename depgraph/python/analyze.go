@@ -9,12 +9,13 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python/pytree"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // These are the dialects that this package reads.
 const (
-	Plain   depgraph.Dialect = "python"  // plain Python, 3.10 to 3.14
-	IPython depgraph.Dialect = "ipython" // Python with line magics, cell magics and shell escapes
+	Plain   = lang.Python // 3.10 to 3.14
+	IPython = lang.IPython
 )
 
 // Analyze returns the facts of a block. The error is a *depgraph.SyntaxError if the block does not parse. Analyze never
@@ -47,6 +48,7 @@ func facts(src []byte, dialect depgraph.Dialect, g grain) (*depgraph.Facts, erro
 	if err != nil {
 		return nil, err
 	}
+	w.facts.Quiet = w.facts.Quiet && dialect == IPython // only there, a semicolon at the end hides a result
 	return w.facts, nil
 }
 

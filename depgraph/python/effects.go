@@ -11,7 +11,7 @@ import (
 // general as "glob" is listed for any object. A missing library costs a prediction, never a wrong result.
 
 // effectCalls maps the dotted names of functions to their effect.
-var effectCalls = table(map[depgraph.EffectKind]string{
+var effectCalls = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectFile: `open io.open os.open os.fdopen os.listdir os.scandir os.walk os.stat os.lstat
 		os.access os.remove os.unlink os.rename os.replace os.mkdir os.makedirs os.rmdir os.removedirs os.link
 		os.symlink os.readlink os.truncate os.utime os.chmod os.path.exists os.path.lexists os.path.isfile
@@ -41,7 +41,7 @@ var effectCalls = table(map[depgraph.EffectKind]string{
 })
 
 // effectModules maps modules to the effect of every call into them.
-var effectModules = table(map[depgraph.EffectKind]string{
+var effectModules = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectFile:   `shutil tempfile`,
 	depgraph.EffectRandom: `random numpy.random secrets`,
 	depgraph.EffectClock:  `time`,
@@ -51,13 +51,13 @@ var effectModules = table(map[depgraph.EffectKind]string{
 })
 
 // effectValues maps dotted names that have an effect without a call.
-var effectValues = table(map[depgraph.EffectKind]string{
+var effectValues = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectEnviron: `os.environ os.environb`,
 	depgraph.EffectInput:   `sys.stdin`,
 })
 
 // effectMethods maps names of methods to their effect, for any object.
-var effectMethods = table(map[depgraph.EffectKind]string{
+var effectMethods = depgraph.EffectsByName(map[depgraph.EffectKind]string{
 	depgraph.EffectFile: `read_text read_bytes write_text write_bytes iterdir rglob glob mkdir rmdir unlink
 		touch exists is_file is_dir to_csv to_parquet to_excel to_json to_pickle to_feather to_hdf to_sql to_html
 		to_stata to_orc to_latex savefig tofile write_csv write_parquet sink_parquet open`,
@@ -72,16 +72,6 @@ var commonAliases = map[string]string{
 	"plt": "matplotlib.pyplot",
 	"pl":  "polars",
 	"tf":  "tensorflow",
-}
-
-func table(kinds map[depgraph.EffectKind]string) map[string]depgraph.EffectKind {
-	m := make(map[string]depgraph.EffectKind)
-	for kind, names := range kinds {
-		for _, name := range strings.Fields(names) {
-			m[name] = kind
-		}
-	}
-	return m
 }
 
 // effectNames returns the last parts of all names in the tables, and the modules. The walk stops at these names.

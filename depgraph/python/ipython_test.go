@@ -139,5 +139,8 @@ func TestQuiet(t *testing.T) {
 		if err != nil || f.Quiet != want {
 			t.Errorf("Analyze(%q).Quiet = %v, %v, want %v", src, f.Quiet, err, want)
 		}
+		if f, err = Analyze([]byte(src), Plain); err != nil || f.Quiet {
+			t.Errorf("Analyze(%q) in plain Python is quiet, %v", src, err)
+		}
 	}
 }

@@ -1,10 +1,12 @@
 // Package syntax is what patch knows of a language without running it: where a statement begins and ends, and which
 // names a text binds and uses. It is pure. Package depgraph, which patch may not import, knows more of each language,
-// and only of text that parses.
+// and only of text that parses. The packages below this one are the languages; each registers its syntax when the
+// program starts, and patch imports them.
 //
 // # Nouns
 //
-//   - A dialect is the name of a language, or of a variant: [Python], [IPython], [Module]. [Of] gives its [Syntax].
+//   - A dialect is the name of a language, or of a variant: [Python], [IPython], [Module]. See package lang. [Of] gives
+//     its [Syntax].
 //   - A [Text] is a file as lines, with its Syntax.
 //   - A [Statement] is one at the top level of a text. One that is broken is a range that does not parse.
 //   - [Bindings] are the names that a text binds, uses and changes.

@@ -82,7 +82,7 @@ func parseStretch(t *Text, first, next int) []Statement {
 func definedByBroken(t *Text, first, last int) string {
 	for i := first; i <= last; i++ {
 		l := t.Line(i)
-		if m := t.head.FindSubmatch(l); m != nil {
+		if m := t.Head.FindSubmatch(l); m != nil {
 			return string(bytes.Join(m[1:], nil))
 		}
 		if !t.Blank(i) && !t.IsComment(i) && !bytes.HasPrefix(l, []byte("@")) {
@@ -95,7 +95,7 @@ func definedByBroken(t *Text, first, last int) string {
 // begins reports whether a definition begins at a line, or a decorator.
 func (t *Text) begins(i int) bool {
 	l := t.Line(i)
-	return t.head.Match(l) || bytes.HasPrefix(l, []byte("@"))
+	return t.Head.Match(l) || bytes.HasPrefix(l, []byte("@"))
 }
 
 // resync returns the next line after first at which a block may start, or the number of lines.
@@ -117,7 +117,7 @@ func resync(t *Text, first int) int {
 // also be a definition, or come after a blank line or a definition.
 func startsBlock(t *Text, i int, behindDefinition bool) bool {
 	l := t.Line(i)
-	if t.Blank(i) || t.Indented(i) || t.follows.Match(l) || bytes.HasPrefix(t.Line(i-1), []byte("@")) {
+	if t.Blank(i) || t.Indented(i) || t.Follows.Match(l) || bytes.HasPrefix(t.Line(i-1), []byte("@")) {
 		return false
 	}
 	return behindDefinition && !t.IsComment(i) || t.Blank(i-1) || t.begins(i)

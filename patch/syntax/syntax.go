@@ -3,23 +3,23 @@ package syntax
 import (
 	"regexp"
 
-	"github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
-// These are the dialects of a block. They equal those of the analysers, which this package may not import.
+// These are the dialects of a block, as package lang has them.
 const (
-	Python     = "python"     // plain Python
-	IPython    = "ipython"    // Python with line magics, cell magics and shell escapes
-	JavaScript = "javascript" // a script of JavaScript
-	Module     = "esm"        // a module of JavaScript: strict, with import and export
-	TypeScript = "typescript"
-	TSX        = "tsx" // TypeScript with JSX
-	Bash       = "bash"
+	Python     = string(lang.Python)
+	IPython    = string(lang.IPython)
+	JavaScript = string(lang.JavaScript)
+	Module     = string(lang.ESM)
+	TypeScript = string(lang.TypeScript)
+	TSX        = string(lang.TSX)
+	Bash       = string(lang.Bash)
 )
 
 // Syntax is what this package knows of the language of a dialect.
 type Syntax struct {
-	Comment string // begins a comment that lasts to the end of its line
+	Comment string // begins a comment that lasts to the end of its line; set by Register
 	Python  bool   // its dialects are Python and IPython
 
 	// Statements returns the statements at the top level of a text, in order and without comments.
@@ -29,51 +29,32 @@ type Syntax struct {
 	// Quoted reports whether an offset is inside of a string. It is nil for Python, which Scanner knows.
 	Quoted func(code []byte, at int) bool
 
-	head    *regexp.Regexp // matches the line at which a definition begins; its group is the name
-	follows *regexp.Regexp // matches a line that goes on with the statement before it
-	imports *regexp.Regexp // matches a statement that imports
-	Builtin map[string]bool
+	Head    *regexp.Regexp  // matches the line at which a definition begins; its group is the name
+	Follows *regexp.Regexp  // matches a line that continues the statement before it
+	Imports *regexp.Regexp  // matches a statement that imports
+	Builtin map[string]bool // names that unrelated code has in common
 }
 
-// These are the syntaxes. TypeScript and TSX differ only in what they take for a type or an element.
-var (
-	pythonSyntax = &Syntax{Comment: "#", Python: true, Statements: pythonStmts, Bindings: pythonBindings,
-		head:    regexp.MustCompile(`^(?:async[ \t]+)?(?:def|class)[ \t]+([\pL_][\pL\pN_]*)`),
-		follows: regexp.MustCompile(`^(?:[\])}]|(?:else|elif|except|finally)\b)`),
-		imports: regexp.MustCompile(`^(?:import|from) `), Builtin: pythonBuiltins}
-	scriptSyntax = newScriptSyntax(jstree.JavaScript)
-	typedSyntax  = newScriptSyntax(jstree.TypeScript)
-	tsxSyntax    = newScriptSyntax(jstree.TSX)
-	shellSyntax  = &Syntax{Comment: "#", Statements: shellStmts, Bindings: shellBindings, Quoted: quotedInShell,
-		head:    regexp.MustCompile(`^(?:function[ \t]+([^\s(){}<>|&;]+)|([^\s(){}<>|&;='"$#]+)[ \t]*\([ \t]*\))`),
-		follows: regexp.MustCompile(`^(?:[)}]|(?:then|else|elif|fi|do|done|esac|in)\b|;;)`),
-		imports: regexp.MustCompile(`^(?:source|\.)[ \t]`), Builtin: shellBuiltins}
-)
+// syntaxes are those of the dialects. The packages of languages fill it when the program starts.
+var syntaxes = map[string]*Syntax{}
 
-func newScriptSyntax(l jstree.Language) *Syntax {
-	return &Syntax{Comment: "//", Builtin: scriptBuiltins,
-		Statements: func(code []byte) ([]Statement, bool) { return scriptStmts(code, l) },
-		Bindings:   func(code string) *Bindings { return scriptBindings(code, l) },
-		Quoted:     func(code []byte, at int) bool { return quotedInScript(code, at, l) },
-		head: regexp.MustCompile(`^(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?` +
-			`(?:(?:async[ \t]+)?function\b[ \t]*\*?|class|interface|enum|namespace|type)[ \t]*([\pL_$][\pL\pN_$]*)`),
-		follows: regexp.MustCompile(`^(?:[\])}.?:&|*/%<>=,]|(?:else|catch|finally)\b)`),
-		imports: regexp.MustCompile(`^import\b`)}
-}
-
-// Of returns the syntax of a dialect. A block that names none is Python.
-func Of(dialect string) *Syntax {
-	switch dialect {
-	case JavaScript, Module:
-		return scriptSyntax
-	case TypeScript:
-		return typedSyntax
-	case TSX:
-		return tsxSyntax
-	case Bash:
-		return shellSyntax
+// Register adds the syntax of a dialect. Only init functions may call it. It panics if package lang has no such
+// dialect, or there is a syntax already.
+func Register(dialect string, s *Syntax) {
+	v, ok := lang.Of(lang.Dialect(dialect))
+	if !ok || string(v.Dialect) != dialect || syntaxes[dialect] != nil {
+		panic("syntax: internal error: there is no dialect " + dialect + ", or it has a syntax already")
 	}
-	return pythonSyntax
+	s.Comment = v.Language.Comment
+	syntaxes[dialect] = s
+}
+
+// Of returns the syntax of a dialect; that of the default one if there is none.
+func Of(dialect string) *Syntax {
+	if v, ok := lang.Of(lang.Dialect(dialect)); ok && syntaxes[string(v.Dialect)] != nil {
+		return syntaxes[string(v.Dialect)]
+	}
+	return syntaxes[string(lang.Default)]
 }
 
 // Parses reports whether a text is of this syntax.
@@ -83,15 +64,14 @@ func (s *Syntax) Parses(code []byte) bool {
 }
 
 // IsImport reports whether a statement imports.
-func (s *Syntax) IsImport(code string) bool { return s.imports.MatchString(code) }
+func (s *Syntax) IsImport(code string) bool { return s.Imports.MatchString(code) }
 
-// Family returns one dialect for all dialects that a file may hold side by side, or that users mix up.
+// Family returns the name of a dialect's language, whose dialects a file may hold side by side, or users mix up. It is
+// the default language's if there is none.
 func Family(dialect string) string {
-	switch dialect {
-	case JavaScript, Module, TypeScript, TSX:
-		return JavaScript
-	case Bash:
-		return Bash
+	v, ok := lang.Of(lang.Dialect(dialect))
+	if !ok {
+		v, _ = lang.Of(lang.Default)
 	}
-	return Python
+	return v.Language.Name
 }

@@ -1,4 +1,4 @@
-package syntax
+package syntax_test
 
 import (
 	"maps"
@@ -6,6 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
+	_ "github.com/xstate-engine/xstate/patch/syntax/bash"
+	_ "github.com/xstate-engine/xstate/patch/syntax/javascript"
+	_ "github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // TestLanguages: in each language, a text has the statements and names that a reader sees, also beside an error.
@@ -15,24 +20,24 @@ func TestLanguages(t *testing.T) {
 		statements             []string
 		defines, assigns, free []string
 	}{
-		{dialect: Python, code: "import os\n\ndef f(x): return x + y\n\nz = f(os)\n",
+		{dialect: syntax.Python, code: "import os\n\ndef f(x): return x + y\n\nz = f(os)\n",
 			statements: []string{"import os", "def f(x): return x + y", "z = f(os)"},
 			defines:    []string{"f"}, assigns: []string{"z"}, free: []string{"y"}},
-		{dialect: Python, code: "a = 1\n\nb = (\n\nc = 3\n",
+		{dialect: syntax.Python, code: "a = 1\n\nb = (\n\nc = 3\n",
 			statements: []string{"a = 1", "b = (", "c = 3"},
 			assigns:    []string{"a", "b"}},
-		{dialect: TypeScript, code: "let a: number = b\nfunction g() {}\n",
+		{dialect: syntax.TypeScript, code: "let a: number = b\nfunction g() {}\n",
 			statements: []string{"let a: number = b", "function g() {}"},
 			defines:    []string{"g"}, assigns: []string{"a"}, free: []string{"b"}},
-		{dialect: Bash, code: "f() { echo \"$x\"; }\ny=1\n",
+		{dialect: syntax.Bash, code: "f() { echo \"$x\"; }\ny=1\n",
 			statements: []string{"f() { echo \"$x\"; }", "y=1"},
 			defines:    []string{"f()"}, assigns: []string{"y"}, free: []string{"x"}},
 	} {
-		in := Of(c.dialect)
-		text := NewText([]byte(c.code), in)
+		in := syntax.Of(c.dialect)
+		text := syntax.NewText([]byte(c.code), in)
 		list, broken := in.Statements(text.Code)
 		if broken {
-			list = Recover(text, list)
+			list = syntax.Recover(text, list)
 		}
 		var got []string
 		for _, s := range list {

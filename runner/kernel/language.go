@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -19,8 +19,6 @@ import (
 type Language interface {
 	// Name is what the registry calls the language.
 	Name() string
-	// Dialects are the dialects of blocks that the language understands.
-	Dialects() []depgraph.Dialect
 	// String names the interpreter and its version for people: "cpython 3.12.1".
 	String() string
 	// Command is the path of the interpreter.
@@ -65,12 +63,8 @@ type Keys interface {
 	Opening(text []byte) string
 }
 
-// Reading is what a language knows of texts.
+// Reading is what the engine must know of an analysis, besides the facts.
 type Reading interface {
-	// Analyze returns what a block reads, writes and does by its text. An error is a *depgraph.SyntaxError.
-	Analyze(source []byte, dialect depgraph.Dialect) (*depgraph.Facts, error)
-	// Comments returns the comments of a block in order.
-	Comments(f *depgraph.Facts) []string
 	// Construct says what the engine must know of a dynamic construct of an analysis.
 	Construct(what string) Construct
 }
@@ -232,10 +226,8 @@ const CodeUnknownLanguage state.Code = "unknown-language"
 
 // Entry is a language in the registry: one that can be found on a machine.
 type Entry struct {
-	Name     string
-	Dialects []depgraph.Dialect
-	// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they have no prefix.
-	Space string
+	// Name is that of the language's row in package lang, which has its dialects and the space of its names.
+	Name string
 	// Locate returns the path of the interpreter that a search leads to. The error says what to install, or to name.
 	Locate func(s Search) (Located, error)
 	// Identify asks the interpreter at a path what it is. The error says why it cannot be used.
@@ -247,6 +239,12 @@ type Located struct {
 	Path  string
 	Named bool   // the user named the interpreter itself
 	Hint  string // how the user names one
+}
+
+// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they have no prefix.
+func (e Entry) Space() string {
+	v, _ := lang.Of(depgraph.Dialect(e.Name))
+	return v.Language.Space
 }
 
 // Find returns the implementation that a search leads to.
@@ -305,42 +303,48 @@ func (s Search) Probe(path string, args ...string) Probe {
 // registry holds the languages by name. The packages of languages fill it when the program starts.
 var registry = map[string]Entry{}
 
-// Register adds a language. It panics when there is one of that name.
+// Register adds a language. Only init functions may call it. It panics when there is one of that name, or when package
+// lang has no row of that name.
 func Register(e Entry) {
+	if v, ok := lang.Of(depgraph.Dialect(e.Name)); !ok || v.Language.Name != e.Name {
+		panic("kernel: internal error: no language has the name " + e.Name)
+	}
 	if _, twice := registry[e.Name]; twice {
 		panic("kernel: internal error: two languages of the name " + e.Name)
 	}
 	registry[e.Name] = e
 }
 
-// Lookup returns the language of a dialect. The error has CodeUnknownLanguage, and its hint names what there is.
+// Lookup returns the language of a dialect. The error is that of Unknown.
 func Lookup(dialect depgraph.Dialect) (Entry, error) {
-	for _, name := range slices.Sorted(maps.Keys(registry)) {
-		if slices.Contains(registry[name].Dialects, dialect) {
-			return registry[name], nil
+	if v, ok := lang.Of(dialect); ok {
+		if e, ok := registry[v.Language.Name]; ok {
+			return e, nil
 		}
 	}
+	return Entry{}, Unknown(dialect)
+}
+
+// Unknown returns the error about a dialect that nothing here runs. Its hint names what there is.
+func Unknown(dialect depgraph.Dialect) error {
 	var known []string
-	for _, e := range registry {
-		for _, d := range e.Dialects {
+	for _, d := range lang.Dialects() {
+		if v, _ := lang.Of(d); registry[v.Language.Name].Name != "" {
 			known = append(known, string(d))
 		}
 	}
 	slices.Sort(known)
-	return Entry{}, &state.Error{
+	return &state.Error{
 		Code:    CodeUnknownLanguage,
 		Message: fmt.Sprintf("there is no language %q", dialect),
 		Hint:    "a block's language is one of: " + strings.Join(known, ", "),
 	}
 }
 
-// DefaultDialect is that of blocks which name none.
-const DefaultDialect depgraph.Dialect = "python"
-
 // LookupSpace returns the language of a space.
 func LookupSpace(space string) (Entry, error) {
-	for _, e := range registry {
-		if e.Space == space {
+	if l, ok := lang.InSpace(space); ok {
+		if e, ok := registry[l.Name]; ok {
 			return e, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -96,8 +97,8 @@ func (c *checker) unjudged() {
 		}
 		said[b.space] = true
 		what := "calls, hosts and files of JavaScript and TypeScript are not judged"
-		if b.space == depgraph.SpaceBash {
-			what = "names, commands, hosts and files of Bash are not judged"
+		if l, ok := lang.InSpace(b.space); ok && l.Space != lang.SpaceJS {
+			what = "names, commands, hosts and files of " + l.Variants[0].Title + " are not judged"
 		}
 		c.find(KindUnjudged, Ready, Place{b.ID, 1}, what, "docs/calls.md")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -50,15 +51,15 @@ func (t *Text) undefinedNames(offers map[string]Offer) (found []undefined) {
 		}
 		said[key] = true
 		line := b.lineOf(n, name)
-		if space == depgraph.SpaceJS && line == 0 {
+		if space == lang.SpaceJS && line == 0 {
 			return // the function that an element of JSX calls
 		}
 		u := undefined{Place: Place{b.ID, max(line, n.Line)}, name: name, later: later, below: anywhere[key]}
 		if _, known := anywhere[name]; known && space != "" {
 			u.other = "py"
 		}
-		if _, known := anywhere[languages.Name(depgraph.SpaceJS, name)]; known && space == "" {
-			u.other = depgraph.SpaceJS
+		if _, known := anywhere[languages.Name(lang.SpaceJS, name)]; known && space == "" {
+			u.other = lang.SpaceJS
 		}
 		found = append(found, u)
 	}
@@ -92,7 +93,7 @@ func nameIn(name string) (space, plain string) {
 // maybe reports whether a name of JavaScript need not be defined: the program asks for its type, which works without
 // it, or has it as a member of this, which in a plain function is the global object.
 func (t *Text) maybe(space, name string) bool {
-	if space != depgraph.SpaceJS {
+	if space != lang.SpaceJS {
 		return false
 	}
 	asks := regexp.MustCompile(`\b(typeof\s*\(?\s*|(this|globalThis)\s*\??\.\s*)` +

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
@@ -76,7 +77,7 @@ func aloneBy(cfg *runner.Config, have *runner.Outcome) (command []string, why st
 		return nil, "the program is empty"
 	}
 	dialect := have.Blocks[0].Dialect
-	if !slices.Contains([]string{"", "python", "javascript", "esm", "bash"}, string(dialect)) {
+	if v, ok := lang.Of(dialect); !ok || !v.Alone {
 		return nil, fmt.Sprintf("the interpreter alone reads no %s", dialect)
 	}
 	l, err := cfg.Languages.Of(dialect)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -204,9 +204,9 @@ func defined(ctx context.Context, h *query.History, version state.Digest, name s
 		return "", err
 	}
 	signatures := map[string]string{} // empty for a text that does not parse: it defines nothing
-	for _, dialect := range []string{syntax.IPython, syntax.TypeScript, syntax.TSX, syntax.Bash} {
+	for _, dialect := range lang.Dialects() {
 		// A version does not say its dialect. Most texts parse in one language only.
-		if outline, err := languages.Outline([]byte(text), depgraph.Dialect(dialect)); err == nil {
+		if outline, err := languages.Outline([]byte(text), dialect); err == nil {
 			signatures = signaturesOf(outline)
 			break
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
@@ -99,7 +100,7 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 		return err
 	}
 	for i := range blocks {
-		if blocks[i].Dialect == "" || blocks[i].Dialect == syntax.Python {
+		if v, ok := lang.Of(lang.Dialect(blocks[i].Dialect)); ok && v.Dialect == lang.Python {
 			blocks[i].Dialect = syntax.IPython
 		}
 		if x := blocks[i].Dialect; len(blocks) == len(p.Blocks) && (x == syntax.JavaScript || x == syntax.Module) &&

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -176,8 +177,8 @@ func (d *Dependencies) variable(what string) depgraph.Key {
 	} else if space, _ := asked.Cut(); space == "" && strings.Contains(what, ":") {
 		return ""
 	}
-	for _, space := range []string{"", depgraph.SpaceJS, depgraph.SpaceBash} {
-		k := asked.In(space)
+	for _, l := range lang.All() {
+		k := asked.In(l.Space)
 		for _, p := range d.Nodes {
 			if p != nil && p.writes(k) {
 				return k

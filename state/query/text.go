@@ -64,7 +64,7 @@ func FileKind(name string) (patch.Kind, error) {
 	return "", &state.Error{
 		Code:    state.Code(patch.CodeUnsupported),
 		Message: fmt.Sprintf("a program cannot be written as %s", name),
-		Hint:    "name a .py, .ipynb, .md, .js, .ts or .sh file",
+		Hint:    "name " + patch.FileKinds(),
 	}
 }
 

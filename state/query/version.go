@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -219,7 +218,7 @@ func (h *History) patchView(ctx context.Context, step state.Step) (*PatchView, e
 	if err != nil {
 		return nil, err
 	}
-	dialect := depgraph.Dialect(syntax.Python)
+	dialect := lang.Default
 	for _, n := range []state.StepNumber{step.Number, step.Number - 1} {
 		if b, found, err := h.store.BlockAt(ctx, h.name, n, step.Block); err != nil {
 			return nil, err
@@ -280,7 +279,7 @@ func (h *History) Base(ctx context.Context, version string) ([]patch.Block, erro
 		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
 			base[i].Source = v.Source
 		} else { // it was deleted since
-			base = append(base, patch.Block{ID: string(v.Block), Dialect: syntax.Python, Source: v.Source})
+			base = append(base, patch.Block{ID: string(v.Block), Dialect: string(lang.Default), Source: v.Source})
 		}
 	}
 	return base, nil

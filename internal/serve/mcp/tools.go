@@ -45,7 +45,7 @@ var tools = []*tool{
 			{name: "append", kind: boolean, about: "true: it is a new block at the end, whatever it resembles"},
 			{
 				name: "language", kind: text, about: "of the code (default: that of the program)",
-				oneOf: []string{"python", "javascript", "typescript", "bash"},
+				oneOf: api.Languages(),
 			},
 			{name: "call_id", kind: text, about: "your id of this call: the same code under the same id is executed " +
 				"once, so a retry returns the first result"},

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
 // readJSON reads a body into v. It takes the type of JSON only, which a page of another origin cannot send unasked.
@@ -44,7 +45,7 @@ func languageOf(named *string, otherwise string) (string, error) {
 		return otherwise, nil
 	}
 	if _, ok := api.Language(*named); !ok {
-		return "", fail(api.CodeUsage, "say python, javascript, typescript or bash, or leave language out",
+		return "", fail(api.CodeUsage, "say "+lang.Or(api.Languages())+", or leave language out",
 			"the language %.40q is not served", *named)
 	}
 	return *named, nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/bash"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/kerneltest"
@@ -21,7 +20,7 @@ func interpreters(t testing.TB) []Interpreter {
 	}
 	var found []Interpreter
 	for _, name := range names {
-		e, err := kernel.LookupSpace(depgraph.SpaceBash)
+		e, err := kernel.LookupSpace("sh")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
-	source "github.com/xstate-engine/xstate/depgraph/bash"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -24,8 +22,7 @@ const Name = "bash"
 const Semantics = 8
 
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: []depgraph.Dialect{source.Bash}, Space: depgraph.SpaceBash,
-		Locate: locate, Identify: identify})
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
@@ -33,22 +30,11 @@ var _ kernel.Language = Interpreter{}
 // Name returns "bash".
 func (i Interpreter) Name() string { return Name }
 
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return []depgraph.Dialect{source.Bash} }
-
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }
 
 // Semantics names the driver by what it observes.
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
-
-// Analyze returns the facts of a block.
-func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	return source.Analyze(text, dialect)
-}
-
-// Comments returns the comments of a block.
-func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "": the first text of a program is read as any other.
 func (i Interpreter) Opening([]byte) string { return "" }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
@@ -80,10 +81,19 @@ func newSession(t *testing.T, s Subject) *session {
 	return &session{T: t, Subject: s, kernel: k}
 }
 
+// analyze returns the facts of a text, with names as the language has them.
+func (s *session) analyze(text string) (*depgraph.Facts, error) {
+	a, _, err := depgraph.AnalyserOf(s.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	return a.Analyze([]byte(text), s.Dialect)
+}
+
 // node returns the node that a text is.
 func (s *session) node(text string) kernel.Node {
 	s.Helper()
-	facts, err := s.Language.Analyze([]byte(text), s.Dialect)
+	facts, err := s.analyze(text)
 	if err != nil {
 		s.Fatalf("analyse %q: %v", text, err)
 	}
@@ -251,7 +261,7 @@ func (s *session) failure() {
 // verdict: texts that are not programs are reported before they run.
 func (s *session) verdict() {
 	var bad *depgraph.SyntaxError
-	if _, err := s.Language.Analyze([]byte(s.Texts.Invalid), s.Dialect); !errors.As(err, &bad) {
+	if _, err := s.analyze(s.Texts.Invalid); !errors.As(err, &bad) {
 		s.Errorf("Analyze of Invalid: %v, want a syntax error", err)
 	}
 	sources := []kernel.Source{{Filename: "<a>", Text: []byte(s.Texts.Bind)}}
@@ -355,7 +365,12 @@ func (s *session) death() {
 
 // entry: the language is in the registry, under each of its dialects, and provides what keys need.
 func (s *session) entry() {
-	for _, d := range s.Language.Dialects() {
+	row, ok := lang.Of(s.Dialect)
+	if !ok || row.Language.Name != s.Language.Name() {
+		s.Fatalf("the dialect %q is not one of %s", s.Dialect, s.Language.Name())
+	}
+	for _, v := range row.Language.Variants {
+		d := v.Dialect
 		if e, err := kernel.Lookup(d); err != nil || e.Name != s.Language.Name() {
 			s.Errorf("Lookup(%q) = %v, %v; want %s", d, e, err, s.Language.Name())
 		}

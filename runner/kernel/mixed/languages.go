@@ -37,14 +37,13 @@ func Only(l kernel.Language) *Languages {
 		if e.Name == l.Name() {
 			return l, nil
 		}
-		_, err := kernel.Lookup("")
-		return nil, err
+		return nil, kernel.Unknown(depgraph.Dialect(e.Name))
 	})
 }
 
 // Of returns the language of a dialect, with its names in its space. "" is the dialect of a block that names none.
 func (ls *Languages) Of(d depgraph.Dialect) (kernel.Language, error) {
-	e, err := lookup(d)
+	e, err := kernel.Lookup(d)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (ls *Languages) entry(e kernel.Entry) (kernel.Language, error) {
 	if !known {
 		l, err := ls.find(e)
 		if f = (finding{err: err}); err == nil {
-			f.Language = named{Language: l, space: space(e.Space)}
+			f.Language = named{Language: l, space: space(e.Space())}
 		}
 		ls.found[e.Name] = f
 	}
@@ -117,8 +116,8 @@ func (ls *Languages) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		open: map[space]map[string][]string{}}
 	spaces := map[space]bool{}
 	for _, d := range l.Dialects {
-		if e, err := lookup(d); err == nil {
-			spaces[space(e.Space)] = true
+		if e, err := kernel.Lookup(d); err == nil {
+			spaces[space(e.Space())] = true
 		}
 	}
 	if len(spaces) != 1 {

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	source "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -20,15 +22,19 @@ type guest struct{ python.Interpreter }
 
 const guestDialect depgraph.Dialect = "guest"
 
-func (guest) Name() string                 { return "guest" }
-func (guest) Dialects() []depgraph.Dialect { return []depgraph.Dialect{guestDialect} }
-
-func (g guest) Analyze(text []byte, _ depgraph.Dialect) (*depgraph.Facts, error) {
-	return g.Interpreter.Analyze(text, source.Plain)
-}
+func (guest) Name() string { return "guest" }
 
 func init() {
-	kernel.Register(kernel.Entry{Name: "guest", Dialects: []depgraph.Dialect{guestDialect}, Space: depgraph.SpaceBash})
+	lang.Register(&lang.Language{Name: "guest", Space: "guest", Comment: "#", Widest: guestDialect,
+		Variants: []lang.Variant{{Dialect: guestDialect, Names: []string{"guest"}, Extensions: []string{".guest"},
+			Kernel: lang.Kernel{Title: "Guest", Language: "guest", Name: "guest"}}}})
+	kernel.Register(kernel.Entry{Name: "guest"})
+	depgraph.Register("guest", depgraph.Analyser{
+		Analyze: func(text []byte, _ depgraph.Dialect) (*depgraph.Facts, error) {
+			return source.Analyze(text, source.Plain)
+		},
+		Comments: source.Comments,
+	})
 }
 
 // program is a program in Python and in the guest's language.
@@ -67,11 +73,7 @@ func start(t *testing.T) *program {
 // run executes the nodes of a block, and returns the observation of the last.
 func (p *program) run(d depgraph.Dialect, text string) (seen kernel.Observation) {
 	p.Helper()
-	l, err := p.languages.Of(d)
-	if err != nil {
-		p.Fatal(err)
-	}
-	facts, err := l.Analyze([]byte(text), d)
+	facts, err := languages.Analyze([]byte(text), d)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -104,23 +106,23 @@ func TestSpaces(t *testing.T) {
 		t.Errorf("Python wrote %v", got)
 	}
 	seen := p.run(guestDialect, "x = [2]\ny = x")
-	if got := written(seen); !slices.Equal(got, []string{"sh:x", "sh:y"}) {
+	if got := written(seen); !slices.Equal(got, []string{"guest:x", "guest:y"}) {
 		t.Errorf("the guest wrote %v", got)
 	}
-	if len(seen.AliasesAfter) != 1 || seen.AliasesAfter[0][0] != "sh:x" {
+	if len(seen.AliasesAfter) != 1 || seen.AliasesAfter[0][0] != "guest:x" {
 		t.Errorf("the guest's names share %v", seen.AliasesAfter)
 	}
-	if text, err := p.kernel.Inspect(t.Context(), "sh:y"); err != nil || text != "[2]" {
-		t.Errorf("sh:y is %q, %v", text, err)
+	if text, err := p.kernel.Inspect(t.Context(), "guest:y"); err != nil || text != "[2]" {
+		t.Errorf("guest:y is %q, %v", text, err)
 	}
 	if text, err := p.kernel.Inspect(t.Context(), "x"); err != nil || text != "[1]" {
 		t.Errorf("x is %q, %v", text, err)
 	}
-	if f := p.run(guestDialect, "z").Failure; f == nil || f.Name != "sh:z" {
-		t.Errorf("the failure is %+v, want that sh:z is missing", f)
+	if f := p.run(guestDialect, "z").Failure; f == nil || f.Name != "guest:z" {
+		t.Errorf("the failure is %+v, want that guest:z is missing", f)
 	}
 	seen = p.run(guestDialect, "import os, random\nos.environ['A'] = 'b'\nrandom.random()")
-	if v := seen.Environ["sh:A"]; v == nil || *v != "b" || seen.Hidden["rng:sh:random"] == "" {
+	if v := seen.Environ["guest:A"]; v == nil || *v != "b" || seen.Hidden["rng:guest:random"] == "" {
 		t.Errorf("the guest set %v and %v", seen.Environ, seen.Hidden)
 	}
 }
@@ -132,7 +134,7 @@ func TestHandover(t *testing.T) {
 		"rows = [{'n': 1, 'f': 2.0, 's': 'é', 'b': b'x', 'd': datetime.date(2024, 1, 2)}, "+
 		"None, True, float('inf'), -0.0, 2**70, {1: 2}]\nother = rows[0]")
 	seen := p.run(guestDialect, "# xstate: from py import rows as table, other")
-	if got := written(seen); !slices.Equal(got, []string{"sh:other", "sh:table"}) {
+	if got := written(seen); !slices.Equal(got, []string{"guest:other", "guest:table"}) {
 		t.Errorf("the handover wrote %v", got)
 	}
 	if !slices.Contains(seen.Names, "rows") || !slices.Contains(seen.Names, "other") {
@@ -145,7 +147,7 @@ func TestHandover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.kernel.Inspect(t.Context(), "sh:table"); err != nil || got != want {
+	if got, err := p.kernel.Inspect(t.Context(), "guest:table"); err != nil || got != want {
 		t.Errorf("the copy is %s, %v; want %s", got, err, want)
 	}
 	p.run(source.Plain, "rows = [{'f': len}]")
@@ -160,17 +162,12 @@ func TestHandover(t *testing.T) {
 
 // TestNoHandover: what looks like one, and is none.
 func TestNoHandover(t *testing.T) {
-	p := start(t)
-	l, err := p.languages.Of(guestDialect)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, text := range []string{
 		"s = '''\n# xstate: from py import rows\n'''", "# xstate: from rust import rows\n1",
 		"# xstate: from py import 1\n1",
-		"# xstate: from sh import rows\n1",
+		"# xstate: from guest import rows\n1",
 	} {
-		facts, err := l.Analyze([]byte(text), guestDialect)
+		facts, err := languages.Analyze([]byte(text), guestDialect)
 		if err != nil || len(facts.Nodes) != 1 {
 			t.Errorf("%q has %d nodes, %v; want 1", text, len(facts.Nodes), err)
 		}
@@ -183,7 +180,7 @@ func TestGroups(t *testing.T) {
 	p.run(source.Plain, "x = 'python'")
 	seen := p.run(guestDialect, "x = ['guest']")
 	g := kernel.Group(seen.Writes[0].Digest)
-	park := kernel.Binding{Park: []kernel.Parking{{Group: g, Names: []string{"sh:x"}}}, Unbind: []string{"sh:x"}}
+	park := kernel.Binding{Park: []kernel.Parking{{Group: g, Names: []string{"guest:x"}}}, Unbind: []string{"guest:x"}}
 	if err := p.kernel.Bind(t.Context(), park); err != nil {
 		t.Fatal(err)
 	}
@@ -196,13 +193,13 @@ func TestGroups(t *testing.T) {
 	if err := p.kernel.Bind(t.Context(), kernel.Binding{Unpark: []kernel.Group{g}}); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := p.kernel.Store(t.Context(), kernel.Storing{Names: []string{"sh:x"}})
+	stored, err := p.kernel.Store(t.Context(), kernel.Storing{Names: []string{"guest:x"}})
 	if err != nil || !stored.Done {
 		t.Fatalf("Store = %+v, %v", stored, err)
 	}
 	other := start(t)
-	loaded, err := other.kernel.Load(t.Context(), kernel.Loading{Names: []string{"sh:x"}, Data: stored.Data})
-	if err != nil || loaded.Digests["sh:x"] != seen.Writes[0].Digest {
+	loaded, err := other.kernel.Load(t.Context(), kernel.Loading{Names: []string{"guest:x"}, Data: stored.Data})
+	if err != nil || loaded.Digests["guest:x"] != seen.Writes[0].Digest {
 		t.Errorf("Load = %+v, %v; want %s", loaded, err, seen.Writes[0].Digest)
 	}
 }

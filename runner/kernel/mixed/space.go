@@ -1,10 +1,10 @@
 package mixed
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
@@ -29,9 +29,9 @@ func (s space) in(name string) (own string, ok bool) {
 
 // spaceOf returns the space of an engine's name.
 func spaceOf(name string) space {
-	for _, s := range []space{depgraph.SpaceJS, depgraph.SpaceBash} {
-		if _, own := s.in(name); own {
-			return s
+	if of, _, named := strings.Cut(name, ":"); named {
+		if _, ok := lang.InSpace(of); ok {
+			return space(of)
 		}
 	}
 	return ""
@@ -196,14 +196,13 @@ func (s space) unloaded(u kernel.Unloaded) kernel.Unloaded {
 	return u
 }
 
-func lookup(d depgraph.Dialect) (kernel.Entry, error) {
-	return kernel.Lookup(cmp.Or(d, kernel.DefaultDialect))
-}
-
 // spaceNamed returns the space of the language of a dialect.
 func spaceNamed(d depgraph.Dialect) (space, error) {
-	e, err := lookup(d)
-	return space(e.Space), err
+	e, err := kernel.Lookup(d)
+	if err != nil {
+		return "", err
+	}
+	return space(e.Space()), nil
 }
 
 func merged[V any](a, b map[string]V) map[string]V {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
-	source "github.com/xstate-engine/xstate/depgraph/javascript"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -25,10 +23,8 @@ const Name = "javascript"
 // results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 11
 
-var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
-
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Space: "js", Locate: locate, Identify: identify})
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
@@ -36,22 +32,11 @@ var _ kernel.Language = Interpreter{}
 // Name returns "javascript".
 func (i Interpreter) Name() string { return Name }
 
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return slices.Clone(dialects) }
-
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }
 
 // Semantics names the driver by what it observes.
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
-
-// Analyze returns the facts of a block.
-func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	return source.Analyze(text, dialect)
-}
-
-// Comments returns the comments of a block.
-func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "": the first text of a program is read as any other.
 func (i Interpreter) Opening([]byte) string { return "" }

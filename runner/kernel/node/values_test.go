@@ -39,7 +39,7 @@ func newProgram(t testing.TB, i Interpreter) *program {
 // run executes the nodes of a text, and returns the digests that they wrote.
 func (p *program) run(text string) map[string]state.Digest {
 	p.Helper()
-	facts, err := p.i.Analyze([]byte(text), source.JavaScript)
+	facts, err := source.Analyze([]byte(text), source.JavaScript)
 	if err != nil {
 		p.Fatalf("%s: %v", text, err)
 	}

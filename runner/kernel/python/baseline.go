@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
@@ -68,7 +69,7 @@ func (b *Baseline) Run(
 	ctx context.Context, block BaselineBlock, place int, timeout time.Duration,
 ) (BaselineResult, error) {
 	found := BaselineResult{}
-	facts, err := b.python.Analyze([]byte(block.Source), block.Dialect)
+	facts, err := source.Analyze([]byte(block.Source), block.Dialect)
 	if err != nil {
 		found.Err = &state.ExecError{Type: "SyntaxError", Message: err.Error(), Block: block.ID}
 		return found, nil

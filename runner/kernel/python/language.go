@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/caches"
@@ -27,10 +26,8 @@ const Name = "python"
 // results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 14
 
-var dialects = []depgraph.Dialect{source.Plain, source.IPython}
-
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Locate: locate,
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate,
 		Identify: func(ctx context.Context, s kernel.Search, path string) (kernel.Language, error) {
 			return Identify(ctx, s, path)
 		}})
@@ -49,27 +46,11 @@ var _ kernel.Language = Interpreter{}
 // Name returns "python".
 func (i Interpreter) Name() string { return Name }
 
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return slices.Clone(dialects) }
-
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }
 
 // Semantics names the driver by what it observes.
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
-
-// Analyze returns the facts of a block. A semicolon at the end hides a result only in IPython.
-func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	f, err := source.Analyze(text, dialect)
-	if err != nil {
-		return nil, err
-	}
-	f.Quiet = f.Quiet && dialect == source.IPython
-	return f, nil
-}
-
-// Comments returns the comments of a block.
-func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "docstring" for a text that begins with a string: in a program's first node it becomes __doc__.
 func (i Interpreter) Opening(text []byte) string {

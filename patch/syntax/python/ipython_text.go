@@ -1,8 +1,10 @@
-package syntax
+package python
 
 import (
 	"bytes"
 	"regexp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // An escape is a line that is IPython's and no other language's: a magic (%time f()), a shell command (!ls), either one
@@ -26,8 +28,8 @@ func CallsIPython(code []byte) bool {
 }
 
 // HasMagic reports whether one of the lines from first to last, outside of long strings, begins with % or !.
-func HasMagic(t *Text, first, last int) bool {
-	s := Scanner{Code: t.Code, At: t.Begin(first)}
+func HasMagic(t *syntax.Text, first, last int) bool {
+	s := syntax.Scanner{Code: t.Code, At: t.Begin(first)}
 	for i := first; i <= last; i++ {
 		s.To(t.Begin(i))
 		if s.Quote == "" && bytes.IndexAny(t.Line(i), "%!") == 0 {
@@ -39,8 +41,8 @@ func HasMagic(t *Text, first, last int) bool {
 
 // IsEscaped reports whether a text is one of IPython because of its escapes: without them Python parses it.
 func IsEscaped(code []byte) bool {
-	t, found := NewText(code, pythonSyntax), false
-	s, plain := Scanner{Code: t.Code}, make([]byte, 0, len(code))
+	t, found := syntax.NewText(code, rules), false
+	s, plain := syntax.Scanner{Code: t.Code}, make([]byte, 0, len(code))
 	for i := range t.Lines() {
 		s.To(t.Begin(i))
 		line := t.Line(i)
@@ -52,11 +54,11 @@ func IsEscaped(code []byte) bool {
 		plain = append(plain, line[:len(line)-len(bytes.TrimLeft(line, " \t"))]...)
 		plain = append(plain, "pass\n"...)
 	}
-	return found && pythonSyntax.Parses(plain)
+	return found && rules.Parses(plain)
 }
 
 // IsIPython reports whether a text of Python is one of IPython.
 func IsIPython(text string) bool {
-	t := NewText([]byte(text), pythonSyntax)
-	return CallsIPython(t.Code) || !pythonSyntax.Parses(t.Code) && (HasMagic(t, 0, t.Lines()-1) || IsEscaped(t.Code))
+	t := syntax.NewText([]byte(text), rules)
+	return CallsIPython(t.Code) || !rules.Parses(t.Code) && (HasMagic(t, 0, t.Lines()-1) || IsEscaped(t.Code))
 }

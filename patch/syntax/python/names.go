@@ -1,48 +1,29 @@
-package syntax
+package python
 
 import (
-	"context"
 	"strings"
 
 	sitter "github.com/smacker/go-tree-sitter"
-	"github.com/smacker/go-tree-sitter/python"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-func pythonBindings(code string) *Bindings {
-	b := newBindings()
-	text := []byte(code)
-	if stallsParser(text) {
-		return b
+func bindings(code string) *syntax.Bindings {
+	w := &bindingWalk{Names: syntax.NewNames(), code: []byte(code)}
+	if stallsParser(w.code) {
+		return w.All()
 	}
-	parser := sitter.NewParser()
-	defer parser.Close()
-	parser.SetLanguage(python.GetLanguage())
-	tree, err := parser.ParseCtx(context.Background(), nil, text)
-	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("syntax: internal error: " + err.Error())
-	}
+	tree, cursor := parse(w.code)
 	defer tree.Close()
-	w := &bindingWalk{Bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{},
-		before: map[string]bool{}}
-	cursor := sitter.NewTreeCursor(tree.RootNode())
 	defer cursor.Close()
 	w.children(cursor, 0)
-	for name := range w.used {
-		if !w.bound[name] {
-			b.Free[name] = true
-		}
-	}
-	return b
+	return w.All()
 }
 
 // bindingWalk walks the tree with a cursor, because asking a node for its children one by one takes quadratic time.
 type bindingWalk struct {
-	*Bindings
-	code        []byte
-	bound, used map[string]bool
-	recent      []string        // bound by the present statement, or by its head
-	before      map[string]bool // bound earlier
-	inner       int             // number of enclosing functions and classes
+	*syntax.Names
+	code   []byte
+	recent []string // bound by the present statement, or by its head
 }
 
 func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
@@ -69,16 +50,16 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 		return
 	}
 	if kind == "function_definition" || kind == "class_definition" || kind == "lambda" {
-		if name := n.ChildByFieldName("name"); name != nil && w.inner == 0 {
+		if name := n.ChildByFieldName("name"); name != nil && w.Inner == 0 {
 			w.Defines[name.Content(w.code)] = true
 			w.recent = append(w.recent, name.Content(w.code))
 		}
-		w.inner++
+		w.Inner++
 		w.children(c, depth+1)
-		w.inner--
+		w.Inner--
 		return
 	}
-	if w.inner == 0 {
+	if w.Inner == 0 {
 		w.change(n, kind)
 	}
 	if strings.HasSuffix(kind, "_comprehension") || kind == "generator_expression" {
@@ -91,7 +72,7 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 func (w *bindingWalk) comprehension(n *sitter.Node) {
 	var bind func(n *sitter.Node, depth int)
 	bind = func(n *sitter.Node, depth int) {
-		if n.Type() == "identifier" && w.inner == 0 {
+		if n.Type() == "identifier" && w.Inner == 0 {
 			w.recent = append(w.recent, n.Content(w.code))
 		}
 		for i := 0; depth < 20 && i < int(n.NamedChildCount()); i++ {
@@ -122,9 +103,7 @@ func (w *bindingWalk) bindsBefore(c *sitter.TreeCursor) bool {
 
 // bind ends a statement: what it bound is bound for the next.
 func (w *bindingWalk) bind() {
-	for _, name := range w.recent {
-		w.before[name] = true
-	}
+	w.Has(w.recent...)
 	w.recent = w.recent[:0]
 }
 
@@ -162,29 +141,26 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	name := n.Content(w.code)
 	switch parent := n.Parent(); role(n, parent, field) {
 	case binds:
-		if w.inner == 0 && !w.before[name] && parent.Type() == "augmented_assignment" {
-			w.Reads[name] = true
+		if parent.Type() == "augmented_assignment" {
+			w.Read(name)
 		}
-		w.bound[name] = true
-		if w.inner == 0 {
+		w.Bind(name)
+		if w.Inner == 0 {
 			w.recent = append(w.recent, name)
 			if !w.Defines[name] {
 				w.Assigns[name] = true
 			}
 		}
 	case imported:
-		w.bound[name] = true
-		if w.inner == 0 {
+		w.Bind(name)
+		if w.Inner == 0 {
 			w.recent = append(w.recent, name)
 			w.Imports[name] = true
 		}
 	case defined:
-		w.bound[name] = true
+		w.Bind(name)
 	case uses:
-		w.used[name] = true
-		if w.inner == 0 && !w.before[name] {
-			w.Reads[name] = true
-		}
+		w.Use(name)
 	}
 }
 
@@ -262,8 +238,8 @@ func importRole(n, parent *sitter.Node, field string) int {
 	return uses
 }
 
-// pythonBuiltins has the builtins that unrelated code has in common.
-var pythonBuiltins = nameSet(`print len range list dict set tuple str int float bool sum min max abs round
+// builtins has the builtins that unrelated code has in common.
+var builtins = syntax.Words(`print len range list dict set tuple str int float bool sum min max abs round
 	sorted reversed enumerate zip map filter any all open input type isinstance issubclass getattr setattr hasattr
 	repr format iter next id dir vars help bytes complex divmod pow chr ord bin hex oct hash object super property
 	staticmethod classmethod slice frozenset callable globals locals eval exec compile display

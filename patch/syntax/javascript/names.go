@@ -1,53 +1,43 @@
-package syntax
+package javascript
 
 import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-// scriptBindings returns the names that a text of JavaScript or TypeScript binds and uses.
-func scriptBindings(code string, l jstree.Language) *Bindings {
-	b := newBindings()
-	t := parseScript([]byte(code), l)
-	if t == nil {
-		return b
+// bindings returns the names that a text of JavaScript or TypeScript binds and uses.
+func bindings(code string, l jstree.Language) *syntax.Bindings {
+	w := &names{tree: parse([]byte(code), l), Names: syntax.NewNames()}
+	if w.tree == nil {
+		return w.All()
 	}
-	defer t.Close()
-	w := &scriptNames{scriptTree: t, Bindings: b, bound: map[string]bool{}, used: map[string]bool{},
-		before: map[string]bool{}}
-	for _, c := range t.children(0) { // functions are there from the start
-		if k := t.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
-			w.before[t.defines(c)] = true
+	defer w.Close()
+	for _, c := range w.children(0) { // functions are there from the start
+		if k := w.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
+			w.Has(w.defines(c))
 		}
 	}
 	w.below(0, 0)
-	for name := range w.used {
-		if !w.bound[name] {
-			b.Free[name] = true
-		}
-	}
-	return b
+	return w.All()
 }
 
-// scriptNames collects names from a tree.
-type scriptNames struct {
-	*scriptTree
-	*Bindings
-	bound, used map[string]bool
-	before      map[string]bool // bound at the top level so far
-	inner       int             // number of enclosing functions and classes
-	blocks      int             // number of enclosing blocks
+// names collects names from a tree.
+type names struct {
+	*tree
+	*syntax.Names
+	blocks int // number of enclosing blocks
 }
 
-func (w *scriptNames) below(i uint32, depth int) {
+func (w *names) below(i uint32, depth int) {
 	for c := i + 1; c < w.Nodes[i].Next; c = w.Nodes[c].Next {
 		w.node(c, i, depth+1)
 	}
 }
 
 // each visits the child of a node in each of the fields, in their order.
-func (w *scriptNames) each(i uint32, depth int, fields ...jstree.Field) {
+func (w *names) each(i uint32, depth int, fields ...jstree.Field) {
 	for _, f := range fields {
 		if c, ok := w.field(i, f); ok {
 			w.node(c, i, depth+1)
@@ -55,13 +45,13 @@ func (w *scriptNames) each(i uint32, depth int, fields ...jstree.Field) {
 	}
 }
 
-func (w *scriptNames) node(i, parent uint32, depth int) {
+func (w *names) node(i, parent uint32, depth int) {
 	if depth > 500 {
 		return
 	}
 	switch n := &w.Nodes[i]; n.Kind {
 	case jstree.Identifier, jstree.ShorthandPropertyIdentifier, jstree.TypeIdentifier:
-		w.use(w.text(i))
+		w.Use(w.text(i))
 	case jstree.ImportClause, jstree.NamespaceImport, jstree.ImportSpecifier:
 		w.imported(i, depth)
 	case jstree.FunctionDeclaration, jstree.GeneratorFunctionDeclaration, jstree.ClassDeclaration,
@@ -97,42 +87,35 @@ func (w *scriptNames) node(i, parent uint32, depth int) {
 }
 
 // defines2 returns the name of a definition that is not at the top level, too.
-func (w *scriptNames) defines2(i uint32) string {
+func (w *names) defines2(i uint32) string {
 	if name, ok := w.field(i, jstree.FieldName); ok {
 		return w.text(name)
 	}
 	return ""
 }
 
-func (w *scriptNames) use(name string) {
-	w.used[name] = true
-	if w.inner == 0 && !w.before[name] {
-		w.Reads[name] = true
-	}
-}
-
 // define binds the name of a definition.
-func (w *scriptNames) define(name string) {
-	w.bound[name] = true
-	if w.inner == 0 && w.blocks == 0 && name != "" {
-		w.Bindings.Defines[name] = true
-		w.before[name] = true
+func (w *names) define(name string) {
+	w.Bind(name)
+	if w.Inner == 0 && w.blocks == 0 && name != "" {
+		w.Defines[name] = true
+		w.Has(name)
 	}
 }
 
 // assign binds a name by a declaration or an assignment. A local name is bound in a block or a function only.
-func (w *scriptNames) assign(name string, local bool) {
-	w.bound[name] = true
-	if w.inner > 0 || local {
+func (w *names) assign(name string, local bool) {
+	w.Bind(name)
+	if w.Inner > 0 || local {
 		return
 	}
-	w.before[name] = true
-	if !w.Bindings.Defines[name] {
+	w.Has(name)
+	if !w.Defines[name] {
 		w.Assigns[name] = true
 	}
 }
 
-func (w *scriptNames) imported(i uint32, depth int) {
+func (w *names) imported(i uint32, depth int) {
 	name, ok := w.field(i, jstree.FieldAlias)
 	if !ok {
 		name, ok = w.field(i, jstree.FieldName)
@@ -146,14 +129,16 @@ func (w *scriptNames) imported(i uint32, depth int) {
 		}
 	}
 	if ok {
-		w.bound[w.text(name)], w.before[w.text(name)], w.Imports[w.text(name)] = true, true, true
+		w.Bind(w.text(name))
+		w.Has(w.text(name))
+		w.Imports[w.text(name)] = true
 	}
 }
 
 // scope visits a function or a class: its parameters are bound in it.
-func (w *scriptNames) scope(i uint32, depth int) {
-	w.inner++
-	defer func() { w.inner-- }()
+func (w *names) scope(i uint32, depth int) {
+	w.Inner++
+	defer func() { w.Inner-- }()
 	for _, c := range w.children(i) {
 		switch n := &w.Nodes[c]; {
 		case n.Field == jstree.FieldName:
@@ -165,7 +150,7 @@ func (w *scriptNames) scope(i uint32, depth int) {
 			}
 		case n.Kind == jstree.TypeParameters:
 			for _, p := range w.children(c) {
-				w.bound[w.defines2(p)] = true
+				w.Bind(w.defines2(p))
 			}
 		default:
 			w.node(c, i, depth+1)
@@ -173,7 +158,7 @@ func (w *scriptNames) scope(i uint32, depth int) {
 	}
 }
 
-func (w *scriptNames) forIn(i uint32, depth int) {
+func (w *names) forIn(i uint32, depth int) {
 	w.each(i, depth, jstree.FieldRight)
 	kind, declares := w.field(i, jstree.FieldKind)
 	if left, ok := w.field(i, jstree.FieldLeft); ok {
@@ -184,7 +169,7 @@ func (w *scriptNames) forIn(i uint32, depth int) {
 	w.blocks--
 }
 
-func (w *scriptNames) declarator(i, parent uint32, depth int) {
+func (w *names) declarator(i, parent uint32, depth int) {
 	w.each(i, depth, jstree.FieldType, jstree.FieldValue)
 	name, ok := w.field(i, jstree.FieldName)
 	if !ok {
@@ -196,13 +181,13 @@ func (w *scriptNames) declarator(i, parent uint32, depth int) {
 		return
 	}
 	w.pattern(name, depth, local)
-	if value, ok := w.field(i, jstree.FieldValue); ok && w.inner == 0 && strings.HasPrefix(w.text(value), "require(") {
+	if value, ok := w.field(i, jstree.FieldValue); ok && w.Inner == 0 && strings.HasPrefix(w.text(value), "require(") {
 		w.Imports[w.text(name)] = true
 		delete(w.Assigns, w.text(name))
 	}
 }
 
-func (w *scriptNames) assignment(i uint32, depth int) {
+func (w *names) assignment(i uint32, depth int) {
 	w.each(i, depth, jstree.FieldRight)
 	left, ok := w.field(i, jstree.FieldLeft)
 	if !ok {
@@ -213,8 +198,8 @@ func (w *scriptNames) assignment(i uint32, depth int) {
 	}
 	switch w.Nodes[left].Kind {
 	case jstree.Identifier:
-		if name := w.text(left); w.Nodes[i].Kind != jstree.AssignmentExpression && w.inner == 0 && !w.before[name] {
-			w.Reads[name] = true
+		if w.Nodes[i].Kind != jstree.AssignmentExpression {
+			w.Read(w.text(left))
 		}
 		w.assign(w.text(left), false)
 	case jstree.ObjectPattern, jstree.ArrayPattern:
@@ -226,7 +211,7 @@ func (w *scriptNames) assignment(i uint32, depth int) {
 }
 
 // pattern binds the names of a pattern, and visits its defaults and types.
-func (w *scriptNames) pattern(i uint32, depth int, local bool) {
+func (w *names) pattern(i uint32, depth int, local bool) {
 	if depth > 500 {
 		return
 	}
@@ -255,7 +240,7 @@ func (w *scriptNames) pattern(i uint32, depth int, local bool) {
 }
 
 // changed returns the name whose value a statement or a delete changes in place: x of x.f() and of delete x.a.
-func (w *scriptNames) changed(i uint32) string {
+func (w *names) changed(i uint32) string {
 	if w.Nodes[i].Kind == jstree.UnaryExpression {
 		if c, ok := w.field(i, jstree.FieldArgument); ok && strings.HasPrefix(w.text(i), "delete") {
 			return w.base(c, 0)
@@ -274,7 +259,7 @@ func (w *scriptNames) changed(i uint32) string {
 }
 
 // base returns x of x.a[i].b, or "" for anything else.
-func (w *scriptNames) base(i uint32, depth int) string {
+func (w *names) base(i uint32, depth int) string {
 	switch w.Nodes[i].Kind {
 	case jstree.Identifier:
 		if depth > 0 {
@@ -288,14 +273,14 @@ func (w *scriptNames) base(i uint32, depth int) string {
 	return ""
 }
 
-func (w *scriptNames) change(name string) {
-	if name != "" && w.inner == 0 {
+func (w *names) change(name string) {
+	if name != "" && w.Inner == 0 {
 		w.Changes[name] = true
 	}
 }
 
-// scriptBuiltins has the names that unrelated code has in common.
-var scriptBuiltins = nameSet(
+// builtins has the names that unrelated code has in common.
+var builtins = syntax.Words(
 	`console Object Array String Number Boolean Symbol BigInt Math JSON Date RegExp Map Set WeakMap
 	WeakSet Promise Proxy Reflect Error TypeError RangeError SyntaxError parseInt parseFloat isNaN isFinite globalThis
 	process Buffer require module exports setTimeout setInterval setImmediate clearTimeout clearInterval

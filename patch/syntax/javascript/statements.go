@@ -1,24 +1,27 @@
-package syntax
+package javascript
 
-import "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+import (
+	"github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
-// scriptTree is the tree of a text of JavaScript or TypeScript.
-type scriptTree struct {
+// tree is the tree of a text of JavaScript or TypeScript.
+type tree struct {
 	*jstree.Tree
 	code []byte
 }
 
-// parseScript returns the tree of a text, or nil for a text of 2 GB and more.
-func parseScript(code []byte, l jstree.Language) *scriptTree {
-	tree, err := jstree.Parse(code, l)
+// parse returns the tree of a text, or nil for a text of 2 GB and more.
+func parse(code []byte, l jstree.Language) *tree {
+	parsed, err := jstree.Parse(code, l)
 	if err != nil {
 		return nil
 	}
-	return &scriptTree{tree, code}
+	return &tree{parsed, code}
 }
 
 // children returns the children of a node.
-func (t *scriptTree) children(i uint32) []uint32 {
+func (t *tree) children(i uint32) []uint32 {
 	var out []uint32
 	for c := i + 1; c < t.Nodes[i].Next; c = t.Nodes[c].Next {
 		out = append(out, c)
@@ -27,7 +30,7 @@ func (t *scriptTree) children(i uint32) []uint32 {
 }
 
 // field returns the child of a node in a field; ok is false if there is none.
-func (t *scriptTree) field(i uint32, f jstree.Field) (child uint32, ok bool) {
+func (t *tree) field(i uint32, f jstree.Field) (child uint32, ok bool) {
 	for c := i + 1; c < t.Nodes[i].Next; c = t.Nodes[c].Next {
 		if t.Nodes[c].Field == f {
 			return c, true
@@ -36,13 +39,13 @@ func (t *scriptTree) field(i uint32, f jstree.Field) (child uint32, ok bool) {
 	return 0, false
 }
 
-func (t *scriptTree) text(i uint32) string { return string(t.code[t.Nodes[i].Start:t.Nodes[i].End]) }
+func (t *tree) text(i uint32) string { return string(t.code[t.Nodes[i].Start:t.Nodes[i].End]) }
 
-// scriptStmts returns the statements of a text of JavaScript or TypeScript.
-func scriptStmts(code []byte, l jstree.Language) (list []Statement, broken bool) {
-	t := parseScript(code, l)
+// statements returns the statements of a text of JavaScript or TypeScript.
+func statements(code []byte, l jstree.Language) (list []syntax.Statement, broken bool) {
+	t := parse(code, l)
 	if t == nil {
-		return []Statement{{End: len(code), Broken: true}}, true
+		return []syntax.Statement{{End: len(code), Broken: true}}, true
 	}
 	defer t.Close()
 	overload := ""
@@ -51,7 +54,7 @@ func scriptStmts(code []byte, l jstree.Language) (list []Statement, broken bool)
 		if n.Kind == jstree.HashBangLine || n.Start == n.End {
 			continue
 		}
-		s := Statement{Start: int(n.Start), End: int(n.End), Broken: n.Broken() || n.Kind == jstree.Error ||
+		s := syntax.Statement{Start: int(n.Start), End: int(n.End), Broken: n.Broken() || n.Kind == jstree.Error ||
 			n.Kind == jstree.Token, Defines: t.defines(c)}
 		if last := len(list) - 1; overload != "" && overload == s.Defines {
 			list[last].End, list[last].Broken = s.End, list[last].Broken || s.Broken
@@ -65,7 +68,7 @@ func scriptStmts(code []byte, l jstree.Language) (list []Statement, broken bool)
 
 // defines returns the name of the function, class or type that a statement defines, or "". A constant whose value is a
 // function or a class is one.
-func (t *scriptTree) defines(i uint32) string {
+func (t *tree) defines(i uint32) string {
 	n := &t.Nodes[i]
 	switch n.Kind {
 	case jstree.FunctionDeclaration, jstree.GeneratorFunctionDeclaration, jstree.ClassDeclaration,
@@ -89,7 +92,7 @@ func (t *scriptTree) defines(i uint32) string {
 }
 
 // definedConstant returns the name of a declaration that declares one function or class.
-func (t *scriptTree) definedConstant(i uint32) string {
+func (t *tree) definedConstant(i uint32) string {
 	found := ""
 	for _, c := range t.children(i) {
 		if t.Nodes[c].Kind != jstree.VariableDeclarator {
@@ -105,7 +108,7 @@ func (t *scriptTree) definedConstant(i uint32) string {
 }
 
 // isFunction reports whether the value of a declarator is a function or a class.
-func (t *scriptTree) isFunction(declarator uint32) bool {
+func (t *tree) isFunction(declarator uint32) bool {
 	value, ok := t.field(declarator, jstree.FieldValue)
 	if !ok {
 		return false
@@ -118,7 +121,7 @@ func (t *scriptTree) isFunction(declarator uint32) bool {
 }
 
 // overloads returns the name of the function whose signature a statement is, or "". Its definition follows.
-func (t *scriptTree) overloads(i uint32) string {
+func (t *tree) overloads(i uint32) string {
 	if t.Nodes[i].Kind == jstree.FunctionSignature {
 		return t.defines(i)
 	}
@@ -135,7 +138,7 @@ func (t *scriptTree) overloads(i uint32) string {
 
 // IsModule reports whether the top level of a text of JavaScript imports or exports.
 func IsModule(code []byte) bool {
-	t := parseScript(code, jstree.JavaScript)
+	t := parse(code, jstree.JavaScript)
 	if t == nil {
 		return false
 	}
@@ -148,9 +151,9 @@ func IsModule(code []byte) bool {
 	return false
 }
 
-// quotedInScript reports whether an offset of a text is inside of a string or a template.
-func quotedInScript(code []byte, at int, l jstree.Language) bool {
-	t := parseScript(code, l)
+// quoted reports whether an offset of a text is inside of a string or a template.
+func quoted(code []byte, at int, l jstree.Language) bool {
+	t := parse(code, l)
 	if t == nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package syntax
+package python
 
 import (
 	"bytes"
@@ -7,23 +7,16 @@ import (
 
 	sitter "github.com/smacker/go-tree-sitter"
 	"github.com/smacker/go-tree-sitter/python"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-// pythonStmts returns the statements of a Python text.
-func pythonStmts(code []byte) (list []Statement, broken bool) {
+// statements returns the statements of a Python text.
+func statements(code []byte) (list []syntax.Statement, broken bool) {
 	if stallsParser(code) {
-		return []Statement{{End: len(code), Broken: true}}, true
+		return []syntax.Statement{{End: len(code), Broken: true}}, true
 	}
-	parser := sitter.NewParser()
-	defer parser.Close()
-	parser.SetLanguage(python.GetLanguage())
-	tree, err := parser.ParseCtx(context.Background(), nil, code)
-	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("syntax: internal error: " + err.Error())
-	}
+	tree, cursor := parse(code)
 	defer tree.Close()
-	root := tree.RootNode()
-	cursor := sitter.NewTreeCursor(root)
 	defer cursor.Close()
 	for ok := cursor.GoToFirstChild(); ok; ok = cursor.GoToNextSibling() {
 		n := cursor.CurrentNode()
@@ -31,7 +24,20 @@ func pythonStmts(code []byte) (list []Statement, broken bool) {
 			list = append(list, newStmt(n, code))
 		}
 	}
+	root := tree.RootNode()
 	return list, root.HasError() || root.IsError()
+}
+
+// parse returns the tree of a text, and a cursor at its root. The caller closes both.
+func parse(code []byte) (*sitter.Tree, *sitter.TreeCursor) {
+	parser := sitter.NewParser()
+	defer parser.Close()
+	parser.SetLanguage(python.GetLanguage())
+	tree, err := parser.ParseCtx(context.Background(), nil, code)
+	if err != nil { // the parser fails only on a time-out or a limit, and none is set
+		panic("python: internal error: " + err.Error())
+	}
+	return tree, sitter.NewTreeCursor(tree.RootNode())
 }
 
 // stallsParser reports whether a text has 1,000 consecutive lines with only a backslash. The parser's time is quadratic
@@ -49,8 +55,8 @@ func stallsParser(code []byte) bool {
 	return false
 }
 
-func newStmt(n *sitter.Node, code []byte) Statement {
-	s := Statement{Start: int(n.StartByte()), End: int(n.EndByte())}
+func newStmt(n *sitter.Node, code []byte) syntax.Statement {
+	s := syntax.Statement{Start: int(n.StartByte()), End: int(n.EndByte())}
 	s.Broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
 	s.Compound = compound[n.Type()]
 	if d := definition(n); d != nil {

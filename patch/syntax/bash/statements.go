@@ -1,4 +1,4 @@
-package syntax
+package bash
 
 import (
 	"bytes"
@@ -7,10 +7,11 @@ import (
 	shell "mvdan.cc/sh/v3/syntax"
 
 	"github.com/xstate-engine/xstate/depgraph/bash/nesting"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-// parseShell returns the statements of a text of Bash up to the first one that does not parse.
-func parseShell(code []byte) (list []*shell.Stmt, broken bool) {
+// parse returns the statements of a text of Bash up to the first one that does not parse.
+func parse(code []byte) (list []*shell.Stmt, broken bool) {
 	if at, _ := nesting.TooDeep(code); at >= 0 {
 		return nil, true
 	}
@@ -23,12 +24,12 @@ func parseShell(code []byte) (list []*shell.Stmt, broken bool) {
 	return list, false
 }
 
-// shellStmts returns the statements of a text of Bash. The rest from the first error on is one broken statement.
-func shellStmts(code []byte) (list []Statement, broken bool) {
-	parsed, broken := parseShell(code)
+// statements returns the statements of a text of Bash. The rest from the first error on is one broken statement.
+func statements(code []byte) (list []syntax.Statement, broken bool) {
+	parsed, broken := parse(code)
 	at := 0
 	for _, p := range parsed {
-		s := Statement{Start: int(p.Pos().Offset()), End: endOfShell(p, code)}
+		s := syntax.Statement{Start: int(p.Pos().Offset()), End: endOf(p, code)}
 		if f, ok := p.Cmd.(*shell.FuncDecl); ok {
 			s.Defines = f.Name.Value
 		}
@@ -36,13 +37,13 @@ func shellStmts(code []byte) (list []Statement, broken bool) {
 		at = s.End
 	}
 	if rest := bytes.TrimLeft(code[min(at, len(code)):], " \t\r\n;"); broken && len(rest) > 0 {
-		list = append(list, Statement{Start: len(code) - len(rest), End: len(code), Broken: true})
+		list = append(list, syntax.Statement{Start: len(code) - len(rest), End: len(code), Broken: true})
 	}
 	return list, broken
 }
 
-// endOfShell returns where a statement ends, with the here-documents that follow it.
-func endOfShell(s *shell.Stmt, code []byte) int {
+// endOf returns where a statement ends, with the here-documents that follow it.
+func endOf(s *shell.Stmt, code []byte) int {
 	end := min(int(s.End().Offset()), len(code))
 	shell.Walk(s, func(n shell.Node) bool {
 		if r, ok := n.(*shell.Redirect); ok && (r.Op == shell.Hdoc || r.Op == shell.DashHdoc) {
@@ -62,7 +63,7 @@ func endOfHereDocument(r *shell.Redirect, code []byte, before int) int {
 	} else if bytes.IndexByte(code[from:max(from, before)], '\n') >= 0 {
 		from = before
 	}
-	word := unquotedShell(r.Word)
+	word := unquoted(r.Word)
 	for at := from; at < len(code); {
 		if at > 0 && code[at-1] == '\n' {
 			line, _, _ := strings.Cut(string(code[at:]), "\n")
@@ -83,8 +84,8 @@ func endOfHereDocument(r *shell.Redirect, code []byte, before int) int {
 	return min(from, len(code))
 }
 
-// unquotedShell returns the text of the word that ends a here-document.
-func unquotedShell(w *shell.Word) string {
+// unquoted returns the text of the word that ends a here-document.
+func unquoted(w *shell.Word) string {
 	var out strings.Builder
 	for _, p := range w.Parts {
 		switch p := p.(type) {
@@ -103,9 +104,9 @@ func unquotedShell(w *shell.Word) string {
 	return out.String()
 }
 
-// quotedInShell reports whether an offset of a text is inside of quotation marks or a here-document.
-func quotedInShell(code []byte, at int) bool {
-	parsed, _ := parseShell(code)
+// quoted reports whether an offset of a text is inside of quotation marks or a here-document.
+func quoted(code []byte, at int) bool {
+	parsed, _ := parse(code)
 	found := false
 	for _, s := range parsed {
 		shell.Walk(s, func(n shell.Node) bool {

@@ -1,43 +1,32 @@
-package syntax
+package bash
 
 import (
 	"regexp"
 	"strings"
 
+	"github.com/xstate-engine/xstate/patch/syntax"
 	shell "mvdan.cc/sh/v3/syntax"
 )
 
-// shellBindings returns the names that a text of Bash binds and uses. The name of a function or command ends in "()".
-func shellBindings(code string) *Bindings {
-	w := &shellNames{
-		Bindings: newBindings(),
-		bound:    map[string]bool{},
-		used:     map[string]bool{},
-		before:   map[string]bool{},
-	}
-	list, _ := parseShell([]byte(code))
+// bindings returns the names that a text of Bash binds and uses. The name of a function or command ends in "()".
+func bindings(code string) *syntax.Bindings {
+	w := &names{Names: syntax.NewNames()}
+	list, _ := parse([]byte(code))
 	for _, s := range list {
 		shell.Walk(s, w.visit)
 	}
-	for name := range w.used {
-		if !w.bound[name] {
-			w.Free[name] = true
-		}
-	}
-	return w.Bindings
+	return w.All()
 }
 
-// shellNames collects names from the tree of a shell script.
-type shellNames struct {
-	*Bindings
-	bound, used map[string]bool
-	before      map[string]bool // bound so far
-	path        []shell.Node    // the node and those around it
-	inner       int             // number of functions and subshells among them
+// names collects names from the tree of a shell script.
+type names struct {
+	*syntax.Names // Inner counts functions and subshells
+
+	path []shell.Node // the node and those around it
 }
 
 // visit is called before the children of a node, and with nil after them.
-func (w *shellNames) visit(n shell.Node) bool {
+func (w *names) visit(n shell.Node) bool {
 	if n == nil {
 		last := w.path[len(w.path)-1]
 		w.path = w.path[:len(w.path)-1]
@@ -47,13 +36,14 @@ func (w *shellNames) visit(n shell.Node) bool {
 	w.path = append(w.path, n)
 	switch n := n.(type) {
 	case *shell.FuncDecl:
-		w.bound[n.Name.Value+"()"] = true
-		if w.inner == 0 {
-			w.Defines[n.Name.Value+"()"], w.before[n.Name.Value+"()"] = true, true
+		w.Bind(n.Name.Value + "()")
+		if w.Inner == 0 {
+			w.Defines[n.Name.Value+"()"] = true
+			w.Has(n.Name.Value + "()")
 		}
-		w.inner++
+		w.Inner++
 	case *shell.Subshell, *shell.CmdSubst, *shell.ProcSubst:
-		w.inner++
+		w.Inner++
 	case *shell.ParamExp:
 		if n.Param != nil {
 			w.use(n.Param.Value)
@@ -72,10 +62,10 @@ func (w *shellNames) visit(n shell.Node) bool {
 	return true
 }
 
-func (w *shellNames) leave(n shell.Node) {
+func (w *names) leave(n shell.Node) {
 	switch n := n.(type) {
 	case *shell.FuncDecl, *shell.Subshell, *shell.CmdSubst, *shell.ProcSubst:
-		w.inner--
+		w.Inner--
 	case *shell.Assign:
 		w.assigned(n)
 	case *shell.BinaryArithm:
@@ -92,14 +82,14 @@ func (w *shellNames) leave(n shell.Node) {
 	}
 }
 
-func (w *shellNames) arithmetic(x shell.ArithmExpr) {
+func (w *names) arithmetic(x shell.ArithmExpr) {
 	if word, ok := x.(*shell.Word); ok {
 		w.assign(word.Lit())
 	}
 }
 
 // counts reports whether the word that is visited is an operand of arithmetic.
-func (w *shellNames) counts() bool {
+func (w *names) counts() bool {
 	if len(w.path) < 2 {
 		return false
 	}
@@ -112,30 +102,28 @@ func (w *shellNames) counts() bool {
 	return false
 }
 
-var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (w *shellNames) use(name string) {
-	if !shellName.MatchString(strings.TrimSuffix(name, "()")) {
+func (w *names) use(name string) {
+	if !plainName.MatchString(strings.TrimSuffix(name, "()")) {
 		return
 	}
-	w.used[name] = true
-	if w.inner == 0 && !w.before[name] {
-		w.Reads[name] = true
-	}
+	w.Use(name)
 }
 
-func (w *shellNames) assign(name string) {
-	if !shellName.MatchString(name) {
+func (w *names) assign(name string) {
+	if !plainName.MatchString(name) {
 		return
 	}
-	w.bound[name] = true
-	if w.inner == 0 {
-		w.Assigns[name], w.before[name] = true, true
+	w.Bind(name)
+	if w.Inner == 0 {
+		w.Assigns[name] = true
+		w.Has(name)
 	}
 }
 
 // assigned binds the name of an assignment. One before a command is for that command alone.
-func (w *shellNames) assigned(a *shell.Assign) {
+func (w *names) assigned(a *shell.Assign) {
 	if a.Name == nil {
 		return
 	}
@@ -153,7 +141,7 @@ func (w *shellNames) assigned(a *shell.Assign) {
 	}
 	if a.Index != nil || a.Append {
 		w.use(name)
-		if a.Index != nil && w.inner == 0 {
+		if a.Index != nil && w.Inner == 0 {
 			w.Changes[name] = true
 			return
 		}
@@ -162,7 +150,7 @@ func (w *shellNames) assigned(a *shell.Assign) {
 }
 
 // call records the command of a call, and the names that a builtin binds.
-func (w *shellNames) call(c *shell.CallExpr) {
+func (w *names) call(c *shell.CallExpr) {
 	command := c.Args[0].Lit()
 	w.use(command + "()")
 	var words []string
@@ -177,7 +165,7 @@ func (w *shellNames) call(c *shell.CallExpr) {
 	case "unset":
 		for _, word := range words {
 			w.use(word)
-			if w.inner == 0 && shellName.MatchString(word) {
+			if w.Inner == 0 && plainName.MatchString(word) {
 				w.Changes[word] = true
 			}
 		}
@@ -192,8 +180,8 @@ func (w *shellNames) call(c *shell.CallExpr) {
 	}
 }
 
-// shellBuiltins has the names that unrelated code has in common.
-var shellBuiltins = nameSet(`HOME PATH PWD USER IFS RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME REPLY OLDPWD
+// builtins has the names that unrelated code has in common.
+var builtins = syntax.Words(`HOME PATH PWD USER IFS RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME REPLY OLDPWD
 	echo() printf() cd() set() shopt()
 	export() read() test() exit() return() source() eval() exec() trap() wait() kill() local() declare() unset() true()
 	false() pwd() ls() cat() grep() sed() awk() sort() uniq() head() tail() wc() cut() tr() mkdir() rm() cp() mv()

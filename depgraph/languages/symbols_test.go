@@ -1,4 +1,4 @@
-package python
+package languages
 
 import (
 	"maps"
@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
+// TestSymbols: in Python, a name changes with the statements that bind it.
 func TestSymbols(t *testing.T) {
 	src := "import os\nx = 1\ny = x\nfor i in y:\n    x = 2\nclass A:\n    z = 1\nprint(x)\n"
-	got, err := Symbols([]byte(src), Plain)
+	got, err := Symbols([]byte(src), python.Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +28,7 @@ func TestSymbols(t *testing.T) {
 		{"import os\nx=1;y = x # so\nfor i in y: x = 2\nclass A:\n\n  z = 1\nprint(x, 1)", nil},
 		{"import os\nx = 1\ny = x\nfor i in y:\n    x = 3\nclass A:\n    z = 2\nprint(x)\n", []string{"A", "i", "x"}},
 	} {
-		now, err := Symbols([]byte(c.src), Plain)
+		now, err := Symbols([]byte(c.src), python.Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,26 +40,6 @@ func TestSymbols(t *testing.T) {
 		}
 		if d := cmp.Diff(c.changed, changed); d != "" {
 			t.Errorf("Symbols of %q: changed (-want +got):\n%s", c.src, d)
-		}
-	}
-}
-
-func TestComments(t *testing.T) {
-	for src, want := range map[string][]string{
-		"x = 1":                                nil,
-		"# a\nx = '# no' # b  \n#":             {"# a", "# b", "#"},
-		"f(1, # one\n  2)\n'''\n# text\n'''":   {"# one"},
-		"x = f'{1:#x}' # c\nif x: # d\n  pass": {"# c", "# d"},
-		"try: pass\nexcept* E: pass # e":       {"# e"},
-		"# é only":                             {"# é only"},
-		"x = 1 ; \\\n\ny = 2 #z":               {"#z"},
-	} {
-		f, err := Analyze([]byte(src), Plain)
-		if err != nil {
-			t.Fatalf("%q: %v", src, err)
-		}
-		if d := cmp.Diff(want, Comments(f)); d != "" {
-			t.Errorf("Comments of %q (-want +got):\n%s", src, d)
 		}
 	}
 }
