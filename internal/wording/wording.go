@@ -170,7 +170,7 @@ func (c command) known(d Door) (verb, bool) {
 		for _, x := range c.values {
 			if x.name == "" && x.text != "FILE" {
 				arguments++
-			} else if x.name != "" && v.flags[x.name] == "" {
+			} else if _, ok := v.flags[x.name]; x.name != "" && !ok {
 				has = false
 			}
 		}
