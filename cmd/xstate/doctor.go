@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,14 @@ enforce it.`,
   xstate doctor xstate.toml --sandbox strict`,
 		Args: takes(0, 1, "one POLICYFILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := alone(cmd, "check", "policy")
+			if err == nil && len(args) > 0 && (store || len(kept) > 0) {
+				err = &usageError{err: errors.New("--check is of the store, and a POLICYFILE of a policy"),
+					hint: "use one at a time"}
+			}
 			switch {
+			case err != nil:
+				return err
 			case files || len(args) > 0:
 				return a.checkPolicy(args)
 			case store || len(kept) > 0:

@@ -126,3 +126,27 @@ func former(old *cobra.Command, now string) *cobra.Command {
 	old.Short += " (now xstate " + now + ")"
 	return old
 }
+
+// alone is the error of a flag that is given together with one of others; nil if it is not.
+func alone(cmd *cobra.Command, name string, others ...string) error {
+	if !cmd.Flags().Changed(name) {
+		return nil
+	}
+	for _, other := range others {
+		if cmd.Flags().Changed(other) {
+			return &usageError{err: fmt.Errorf("--%s and --%s exclude each other", name, other),
+				hint: "use one at a time"}
+		}
+	}
+	return nil
+}
+
+// needs is the error of flags that are given without another one; nil if they are not.
+func needs(cmd *cobra.Command, name string, others ...string) error {
+	for _, other := range others {
+		if cmd.Flags().Changed(other) && !cmd.Flags().Changed(name) {
+			return &usageError{err: fmt.Errorf("--%s needs --%s", other, name), hint: helpOf(cmd) + " shows an example"}
+		}
+	}
+	return nil
+}

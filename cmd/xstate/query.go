@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,12 +82,20 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 		},
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := alone(cmd, "graph", "block", "full", "value", "symbol", "affected-by", "depends-on", "tool", "path",
+				"version", "patch", "failed", "unverified", "volatile", "where", "limit", "images", "open")
 			switch {
+			case err != nil:
+				return err
 			case f.path:
 				f.From, f.To = args[0], args[1]
 			case f.graph != "":
 				if len(args) == 1 && slices.Contains(graphFormats, args[0]) { // --graph svg
-					f.graph = args[0]
+					f.graph, args = args[0], nil
+				}
+				if len(args) > 0 {
+					return &usageError{err: errors.New("--graph is of the whole program"),
+						hint: "`xstate query --depends-on X`, or `--affected-by X`"}
 				}
 				return a.graph(cmd.Context(), f.graph, f.Moment)
 			case f.open || f.images != "":

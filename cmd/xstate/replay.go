@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,12 @@ recorded one. A tool that cannot be asked is named. Rules and budgets hold.
   xstate replay --block fit --times 10`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			ofRuns := []string{"from", "to", "step", "cached", "calls", "until-divergence", "jobs", "report"}
+			err := cmp.Or(alone(cmd, "bisect", append(ofRuns, "block", "times")...), alone(cmd, "times", ofRuns...),
+				needs(cmd, "block", "times"), needs(cmd, "bisect", "value", "good", "bad", "recorded"))
 			switch {
+			case err != nil:
+				return err
 			case f.bisect.block != "":
 				f.bisect.o.Timeout, f.bisect.python = f.Timeout, f.Python
 				return a.bisect(cmd.Context(), f.bisect)

@@ -47,7 +47,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 		exit := api.ExitInternal
 		defer func() {
 			if p := recover(); p != nil {
-				g.fail(call, asJSON, c.panicked(call.Args, p))
+				g.fail(call, asJSON, c.panicked(strings.Join(call.Args, " "), p))
 			}
 			done <- exit
 		}()
@@ -60,7 +60,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 		return exit
 	case <-late.C:
 	}
-	e := c.gaveUp(call.Args, late)
+	e := c.gaveUp(strings.Join(call.Args, " "), late)
 	g.fail(call, asJSON, e)
 	return e.Class().ExitCode()
 }
@@ -81,6 +81,7 @@ func (c *Containment) Operate(ctx context.Context, call verb.Call) (any, *api.Er
 			}
 		}
 	}
+	what := strings.TrimSpace(call.Request.Verb() + " " + call.Request.About()) // the code may hold secrets
 	type outcome struct {
 		answer any
 		failed *api.Error
@@ -90,7 +91,7 @@ func (c *Containment) Operate(ctx context.Context, call verb.Call) (any, *api.Er
 		o := outcome{}
 		defer func() {
 			if p := recover(); p != nil {
-				e := c.panicked(call.Request, p)
+				e := c.panicked(what, p)
 				o = outcome{failed: &e}
 			}
 			done <- o
@@ -104,20 +105,20 @@ func (c *Containment) Operate(ctx context.Context, call verb.Call) (any, *api.Er
 		return o.answer, o.failed
 	case <-late.C:
 	}
-	e := c.gaveUp(call.Request, late)
+	e := c.gaveUp(what, late)
 	return nil, &e
 }
 
 // panicked notes a panic in a call and returns the error of the call.
-func (c *Containment) panicked(call, why any) api.Error {
-	fmt.Fprintf(c.Log, "panic in %.200q: %v\n%s", fmt.Sprint(call), why, debug.Stack())
+func (c *Containment) panicked(call string, why any) api.Error {
+	fmt.Fprintf(c.Log, "panic in %q: %v\n%s", call, why, debug.Stack())
 	return api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("internal error: %v", why),
 		Hint: "this should not happen; please report it with the command and the program"}
 }
 
 // gaveUp notes that a call took too long and returns its error.
-func (c *Containment) gaveUp(call any, late patience) api.Error {
-	fmt.Fprintf(c.Log, "gave up %.200q after %s\n", fmt.Sprint(call), late.limit)
+func (c *Containment) gaveUp(call string, late patience) api.Error {
+	fmt.Fprintf(c.Log, "gave up %q after %s\n", call, late.limit)
 	return api.Error{Code: api.CodeTooSlow, Message: fmt.Sprintf("no answer was found within %s", late.limit),
 		Hint: "ask for less: one block, an earlier step, or with a limit"}
 }
