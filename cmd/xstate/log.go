@@ -30,7 +30,7 @@ within recorded steps, with what each branch took, spent and saved.`,
 		Args: takes(0, 1, "name one step, with --tree"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if !f.tree || f.step.Set(args[0]) != nil {
+				if !f.tree || (stepFlag{&f.step}).Set(args[0]) != nil {
 					return &usageError{err: fmt.Errorf("log takes no %q", args[0]), hint: "`xstate log --tree STEP`"}
 				}
 			}

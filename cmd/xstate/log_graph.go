@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/verb"
@@ -156,5 +157,5 @@ type logFlags struct {
 	verb.Log
 	graph bool
 	tree  bool
-	step  optionalStep // the step that tree shows
+	step  *xstate.StepNumber // that tree shows
 }

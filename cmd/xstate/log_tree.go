@@ -29,7 +29,7 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 	}
 	none := true
 	for _, r := range runs {
-		if len(r.Blocks) > 0 || f.step.given {
+		if len(r.Blocks) > 0 || f.step != nil {
 			a.printRunCalls(r)
 			none = none && len(r.Blocks) == 0
 		}
@@ -42,13 +42,13 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 
 // treeSteps returns the runs to print, newest first.
 func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.StepNumber, error) {
-	if f.step.given {
-		step, err := h.Step(ctx, f.step.n)
+	if f.step != nil {
+		step, err := h.Step(ctx, *f.step)
 		if err == nil && step.Kind != state.KindRun {
-			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", f.step.n),
+			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", *f.step),
 				Hint: "`xstate log` lists the runs"}
 		}
-		return []xstate.StepNumber{f.step.n}, err
+		return []xstate.StepNumber{*f.step}, err
 	}
 	steps, err := h.StepsBefore(ctx, f.After, countOr(f.Limit, verb.ListedSteps))
 	var runs []xstate.StepNumber

@@ -11,21 +11,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 )
 
-// optionalStep is the number of a step, which may be 0, or none.
-type optionalStep struct {
-	given bool
-	n     xstate.StepNumber
-}
-
-func (s *optionalStep) Set(text string) error {
-	n, err := parseStep(text)
-	s.n, s.given = n, err == nil
-	return err
-}
-
-func (s *optionalStep) String() string { return "" }
-func (s *optionalStep) Type() string   { return "step" }
-
 func parseStep(text string) (xstate.StepNumber, error) {
 	var n xstate.StepNumber
 	if _, err := fmt.Sscanf(text+";", "%d;", &n); err != nil {
