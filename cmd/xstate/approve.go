@@ -73,6 +73,8 @@ func decisionOf(f *verb.Approve, c *state.Call, by string) journal.Decision {
 // checkApprove refuses fields that do not go together.
 func checkApprove(f *verb.Approve) error {
 	switch {
+	case slices.Contains(f.Calls, 0):
+		return noCallNumber("0")
 	case f.Deny && f.Choice != "":
 		return &usageError{err: errors.New("`--deny` and `--choice` exclude each other"), hint: "use one of them"}
 	case f.Result != "" && f.Choice != journal.ChoiceHappened:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,6 +62,10 @@ results are kept for later runs. Effects outside the folder happen. With --recor
 that it may be are listed.`
 
 func (a *app) bisect(ctx context.Context, f bisectFlags) error {
+	if f.block == "" || f.o.Timeout < 0 {
+		return &usageError{err: errors.New("--bisect needs a BLOCK, and `--timeout` must not be negative"),
+			hint: "`xstate replay --bisect BLOCK --timeout 30s`"}
+	}
 	o, err := a.openToPlan(ctx, f.python)
 	if err != nil {
 		return err

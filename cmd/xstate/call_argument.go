@@ -34,9 +34,13 @@ func (a *app) inStore(ctx context.Context, options state.Options, verb func(*xst
 func parseCall(text string) (state.CallID, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
-		return 0, &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "`xstate calls` lists them"}
+		return 0, noCallNumber(text)
 	}
 	return state.CallID(n), nil
+}
+
+func noCallNumber(text string) error {
+	return &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "`xstate calls` lists them"}
 }
 
 // callText is how many characters of arguments or a result a list shows.

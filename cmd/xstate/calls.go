@@ -166,6 +166,9 @@ func callPlace(c *api.CallRow) string {
 }
 
 func (a *app) showCall(ctx context.Context, id state.CallID) error {
+	if id == 0 {
+		return noCallNumber("0")
+	}
 	return a.inStore(ctx, state.Options{ReadOnly: true}, func(store *xstate.Store) error {
 		c, err := store.State().Call(ctx, id)
 		if err != nil {

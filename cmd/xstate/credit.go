@@ -79,7 +79,7 @@ func (a *app) credit(ctx context.Context, at verb.Moment, parts []string) error 
 			by.Call = true
 		default:
 			return &usageError{
-				err:  fmt.Errorf("credit has no rows by %q", p),
+				err:  fmt.Errorf("there are no rows by %q", p),
 				hint: "use `--by` agent, model, call, or several with commas",
 			}
 		}

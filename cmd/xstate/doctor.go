@@ -41,7 +41,10 @@ enforce it.`,
   xstate doctor xstate.toml --sandbox strict`,
 		Args: takes(0, 1, "one POLICYFILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := alone(cmd, "check", "policy")
+			err := cmp.Or(alone(cmd, "check", "policy", "sandbox"), alone(cmd, "head", "policy", "sandbox"))
+			if len(args) == 0 {
+				err = cmp.Or(err, needs(cmd, "policy", "sandbox"))
+			}
 			if err == nil && len(args) > 0 && (store || len(kept) > 0) {
 				err = &usageError{err: errors.New("--check is of the store, and a POLICYFILE of a policy"),
 					hint: "use one at a time"}

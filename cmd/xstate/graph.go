@@ -49,10 +49,7 @@ func (a *app) graph(ctx context.Context, format string, at verb.Moment) error {
 		}
 	}
 	if !slices.Contains(graphFormats, format) {
-		return &usageError{
-			err:  fmt.Errorf("there is no format %q", format),
-			hint: "use `--format` text, dot, mermaid, svg or json",
-		}
+		return noGraph(format)
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
 		d, err := o.history.Dependencies(ctx, n)
@@ -79,6 +76,11 @@ func (a *app) graph(ctx context.Context, format string, at verb.Moment) error {
 		a.ui.File(term.LineEnded(dot))
 		return nil
 	})
+}
+
+func noGraph(format string) error {
+	return &usageError{err: fmt.Errorf("there is no format %q", format),
+		hint: "graphs have the formats text, dot, mermaid, svg and json"}
 }
 
 var graphFormats = []string{"text", "dot", "mermaid", "svg", "json"}

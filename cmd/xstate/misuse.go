@@ -124,6 +124,7 @@ func likeCode(word string) bool { return strings.ContainsAny(word, " ()=;'\"\n")
 func former(old *cobra.Command, now string) *cobra.Command {
 	old.Hidden = true
 	old.Short += " (now xstate " + now + ")"
+	old.Long = "This is part of xstate " + now + " now, and goes with a later release.\n\n" + old.Long
 	return old
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,20 +83,31 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 		},
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := alone(cmd, "graph", "block", "full", "value", "symbol", "affected-by", "depends-on", "tool", "path",
-				"version", "patch", "failed", "unverified", "volatile", "where", "limit", "images", "open")
+			questions := []string{"block", "value", "symbol", "affected-by", "depends-on", "tool", "path", "version",
+				"patch", "failed", "unverified", "volatile", "where"}
+			err := cmp.Or(alone(cmd, "graph", append(questions, "full", "limit", "images", "open")...),
+				alone(cmd, "full", questions...))
+			for _, name := range questions {
+				if err == nil && len(args) == 1 && cmd.Flags().Changed(name) {
+					err = &usageError{err: fmt.Errorf("%s and --%s exclude each other", args[0], name),
+						hint: "use one at a time"}
+				}
+			}
 			switch {
 			case err != nil:
 				return err
 			case f.path:
 				f.From, f.To = args[0], args[1]
-			case f.graph != "":
+			case cmd.Flags().Changed("graph"):
 				if len(args) == 1 && slices.Contains(graphFormats, args[0]) { // --graph svg
 					f.graph, args = args[0], nil
 				}
 				if len(args) > 0 {
 					return &usageError{err: errors.New("--graph is of the whole program"),
 						hint: "`xstate query --depends-on X`, or `--affected-by X`"}
+				}
+				if f.graph == "" {
+					return noGraph("")
 				}
 				return a.graph(cmd.Context(), f.graph, f.Moment)
 			case f.open || f.images != "":
@@ -145,6 +157,8 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.StringVar(&f.graph, "graph", "",
 		"the dependency graph, as `FORMAT`: text, dot, mermaid, svg or json")
 	flags.Lookup("graph").NoOptDefVal = graphFormats[0]
+	_ = cmd.RegisterFlagCompletionFunc("graph",
+		cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&f.images, "images", "", "write pictures into the folder `DIR` and print their paths")
 	flags.BoolVar(&f.open, "open", false, "show the pictures of BLOCK in the system's viewer")
 	flags.Var(a.pythonPath(&f.Python), "python", "with --value: the interpreter's `PATH`, as for run")
@@ -288,6 +302,10 @@ func (a *app) queryNamed(ctx context.Context, name string, f queryFlags) error {
 	block.Block = name
 	err := a.query(ctx, block)
 	if state.CodeOf(err) == query.CodeNoBlock && isNumber(name) {
+		if f.AtStep != nil || f.At != "" {
+			return &usageError{err: fmt.Errorf("%s is a step, as that of --at-step is", name),
+				hint: "`xstate query STEP` shows an edit, `xstate query --at-step STEP` the program after a step"}
+		}
 		f.Patch = name
 		return a.query(ctx, f)
 	}

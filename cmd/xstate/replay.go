@@ -65,11 +65,12 @@ recorded one. A tool that cannot be asked is named. Rules and budgets hold.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ofRuns := []string{"from", "to", "step", "cached", "calls", "until-divergence", "jobs", "report"}
 			err := cmp.Or(alone(cmd, "bisect", append(ofRuns, "block", "times")...), alone(cmd, "times", ofRuns...),
-				needs(cmd, "block", "times"), needs(cmd, "bisect", "value", "good", "bad", "recorded"))
+				needs(cmd, "block", "times"), needs(cmd, "bisect", "value", "good", "bad", "recorded"),
+				needs(cmd, "times", "agent", "reason", "call-id", "origin"))
 			switch {
 			case err != nil:
 				return err
-			case f.bisect.block != "":
+			case cmd.Flags().Changed("bisect"):
 				f.bisect.o.Timeout, f.bisect.python = f.Timeout, f.Python
 				return a.bisect(cmd.Context(), f.bisect)
 			case cmd.Flags().Changed("times"):
@@ -113,8 +114,8 @@ func (f *replayFlags) check() error {
 		}
 	case f.Step != nil && *f.Step == 0:
 		return &usageError{err: errors.New("there is no step 0"), hint: "`xstate log` lists the steps"}
-	case f.Jobs < 1:
-		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate replay --jobs 4`"}
+	case f.Jobs < 1 || f.Jobs > mostJobs:
+		return &usageError{err: fmt.Errorf("`--jobs` must be 1 to %d", mostJobs), hint: "`xstate replay --jobs 4`"}
 	case f.Timeout < 0:
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate replay --timeout 30s`"}
 	case f.calls != callsServe && f.calls != callsAgain:

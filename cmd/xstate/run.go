@@ -188,6 +188,9 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	return err
 }
 
+// mostJobs is how many interpreters a run may use at once.
+const mostJobs = 1024
+
 // check refuses flags that do not go together.
 func (f *runFlags) check() error {
 	if f.Merge && f.Expect == nil {
@@ -204,8 +207,8 @@ func (f *runFlags) check() error {
 		return &usageError{err: errors.New("`--tool` needs `--refresh`"),
 			hint: "`xstate run FILE --refresh --tool NAME`"}
 	}
-	if f.Jobs < 1 {
-		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate run FILE --jobs 2`"}
+	if f.Jobs < 1 || f.Jobs > mostJobs {
+		return &usageError{err: fmt.Errorf("`--jobs` must be 1 to %d", mostJobs), hint: "`xstate run FILE --jobs 2`"}
 	}
 	if f.Timeout < 0 {
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate run FILE --timeout 30s`"}

@@ -46,6 +46,14 @@ inputs are brought up to date first. Files that the block writes are restored; e
 time. To compare the whole program with a run from scratch: xstate run FILE --verify.`
 
 func (a *app) verifyBlock(ctx context.Context, f verb.Verify) error {
+	if f.Block == "" {
+		return &usageError{err: errors.New("--times needs the BLOCK of --block"),
+			hint: "`xstate replay --block BLOCK --times 3`"}
+	}
+	if f.Timeout < 0 {
+		return &usageError{err: errors.New("`--timeout` must not be negative"),
+			hint: "`xstate replay --block BLOCK --times 3 --timeout 30s`"}
+	}
 	if f.Times < 2 {
 		return &usageError{
 			err:  errors.New("--times must be 2 or more: one execution cannot differ"),

@@ -102,7 +102,11 @@ func (c *call) origin(given *structpb.Struct) (o state.Origin) {
 	if err == nil {
 		err = json.Unmarshal(text, &o)
 	}
-	if err != nil {
+	var field *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &field):
+		c.fail(fmt.Errorf("the field %s of the origin is a %s, which it cannot be", field.Field, field.Value))
+	case err != nil:
 		c.fail(fmt.Errorf("the origin cannot be read: %w", err))
 	}
 	return o
@@ -144,11 +148,27 @@ func (c *call) need(field, value string) string {
 	return value
 }
 
-// program checks that a request names a program. Without a file it is the recorded one of the session.
-func (c *call) program(session, file string) {
+// program checks that a request names a program, and that a process can have the arguments. Without a file it is the
+// recorded program of the session.
+func (c *call) program(session, file string, arguments []string) {
 	if file == "" && session == "" {
 		c.fail(errors.New("the request names no session and no file"))
 	}
+	c.noZero(append(slices.Clone(arguments), file)...)
+}
+
+// noZero refuses texts that the system cannot have.
+func (c *call) noZero(texts ...string) {
+	for _, text := range texts {
+		if strings.ContainsRune(text, 0) {
+			c.fail(fmt.Errorf("%.40q has a zero byte", text))
+		}
+	}
+}
+
+// given are the texts that are not empty.
+func given(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
 }
 
 // of makes the call of the operations, without what becomes of its events.
@@ -160,11 +180,7 @@ func (c *call) of(ctx context.Context, s *Service) (verb.Call, error) {
 	if !filepath.IsAbs(folder) {
 		c.fail(fmt.Errorf("the folder %q is not absolute", folder))
 	}
-	for _, text := range append(slices.Clone(c.environ), folder) {
-		if strings.ContainsRune(text, 0) {
-			c.fail(fmt.Errorf("%.40q has a zero byte", text))
-		}
-	}
+	c.noZero(append(slices.Clone(c.environ), folder)...)
 	return verb.Call{
 		Request: c.ask, Store: s.Store, Folder: folder, Environ: spanned(ctx, s.Environ, c.environ), Door: wording.API,
 	}, c.bad

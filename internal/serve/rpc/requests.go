@@ -61,12 +61,13 @@ func execCall(r *v1.ExecRequest) *call {
 func runCall(r *v1.RunRequest) *call {
 	c := newCall(r)
 	c.offers(r.GetTools(), r.GetModels())
-	c.program(r.GetSession(), r.GetFile())
+	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	c.ask = &verb.Run{
 		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Verify: r.GetVerify(),
-		Fresh: r.GetFresh(), Always: r.GetAlways(), Never: r.GetNever(), RestoreFiles: r.GetRestoreFiles(),
-		Jobs: int(r.GetJobs()), Write: r.GetWrite(), Expect: c.step("expect", r.Expect), Merge: r.GetMerge(),
-		Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(), Origin: c.origin(r.GetOrigin()),
+		Fresh: r.GetFresh(), Always: given(r.GetAlways()), Never: given(r.GetNever()),
+		RestoreFiles: r.GetRestoreFiles(), Jobs: int(r.GetJobs()), Write: r.GetWrite(), Merge: r.GetMerge(),
+		Expect: c.step("expect", r.Expect), Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(),
+		Origin: c.origin(r.GetOrigin()),
 	}
 	return c
 }
@@ -110,7 +111,7 @@ func forkCall(r *v1.ForkRequest) *call {
 
 func planCall(r *v1.PlanRequest) *call {
 	c := newCall(r)
-	c.program(r.GetSession(), r.GetFile())
+	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	c.ask = &verb.Plan{
 		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Python: r.GetPython(),
 	}
