@@ -80,7 +80,7 @@ func (a *app) graph(ctx context.Context, format string, at verb.Moment) error {
 
 func noGraph(format string) error {
 	return &usageError{err: fmt.Errorf("there is no format %q", format),
-		hint: "graphs have the formats text, dot, mermaid, svg and json"}
+		hint: "name one of text, dot, mermaid, svg or json"}
 }
 
 var graphFormats = []string{"text", "dot", "mermaid", "svg", "json"}
