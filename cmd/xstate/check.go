@@ -40,10 +40,10 @@ const checkLong = `--check reads the whole store and verifies that no step was c
 and that every source, record and blob has the digest that names it. It changes nothing, and programs may run at the
 same time.
 
-The steps of a session form a chain of hashes; the check prints the last hash of each session. Whoever can write the
-whole store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step is
-still the same. It needs no network: a copy of the store (--store DIR) is enough. The exit code is 4 when something is
-damaged, or no step has the hash.`
+The steps of a session form a chain of hashes; the check prints the last hash of each session. A process that can write
+the whole store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step
+is still the same. It needs no network: a copy of the store (--store DIR) is enough. The exit code is 4 when something
+is damaged, or no step has the hash.`
 
 func (a *app) check(ctx context.Context, kept []string) (err error) {
 	for _, hash := range kept {

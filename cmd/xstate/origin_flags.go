@@ -80,7 +80,7 @@ var originFields = []struct {
 	{
 		"origin",
 		"who does it and why as a `JSON` object, or @FILE: agent, model, call_id, action, reason,\n" +
-			"author, client, prompt_digest, answers, tokens_in, tokens_out, cost_usd, trace_parent, labels",
+			"author, client, prompt_digest, answers, tokens_in, tokens_out, cost_usd,\ntrace_parent, labels",
 		setOrigin,
 	},
 }

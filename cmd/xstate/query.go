@@ -83,8 +83,10 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 		},
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			questions := []string{"block", "value", "symbol", "affected-by", "depends-on", "tool", "path", "version",
-				"patch", "failed", "unverified", "volatile", "where"}
+			var questions []string
+			for _, q := range a.questions(f) {
+				questions = append(questions, strings.TrimPrefix(q.flag, "--"))
+			}
 			err := cmp.Or(alone(cmd, "graph", append(questions, "full", "limit", "images", "open")...),
 				alone(cmd, "full", questions...))
 			for _, name := range questions {

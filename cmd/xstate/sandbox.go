@@ -46,7 +46,7 @@ func (a *app) recordFlag(flags *pflag.FlagSet) {
 // budgetFlag adds --budget to the flags of a verb.
 func (a *app) budgetFlag(flags *pflag.FlagSet) {
 	flags.Var(&a.bounds.budgets, "budget", "stop when calls or blocks have spent this: `LIMITS` such as\n"+
-		"usd=1.50,tokens=100000,calls=50,calls.search=10,wall=10m,cpu=5m,executions=200; soft.usd=1 only warns")
+		"usd=1.50,tokens=100000,calls=50,calls.search=10,wall=10m,cpu=5m,executions=200;\nsoft.usd=1 only warns")
 }
 
 // askedLevel is the level that the caller asks for; "" if it does not.

@@ -20,7 +20,7 @@
 // A row says nothing of what a language does. That has three levels, each a package below which the next one is not
 // known: the text that need not parse (patch/syntax), facts about a text that parses (depgraph), and an interpreter
 // (runner/kernel). The package of a language at a level registers itself there by the name of its row when the program
-// starts, and whoever needs the level imports it:
+// starts. The packages that need the level import it:
 //
 //	internal/lang/table.go   the row
 //	patch/syntax/ruby        statements, names     imported by patch
