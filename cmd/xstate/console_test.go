@@ -104,7 +104,7 @@ func usedInterpreter(t *testing.T) string {
 func checkCommands(t *testing.T, dir, page string, commands []string, compare bool) {
 	t.Helper()
 	for _, c := range commands {
-		command, want, _ := strings.Cut(c, "\n")
+		command, want, _ := strings.Cut(strings.ReplaceAll(c, "\\\n", ""), "\n") // a command may go over two lines
 		out, err := shell(dir, command)
 		if err != nil && !strings.Contains(command, "| head") { // a command that prints into a closed pipe may fail
 			t.Fatalf("%s: %v\n%s", command, err, out)

@@ -110,15 +110,16 @@ func (s *supervisor) end() {
 	s.taken.Broadcast()
 }
 
-// noteRunning completes what a report says of child processes that are alive. A process below one that was left before
-// belongs to that one. It looks only if one was started since the last time that there was none.
+// noteRunning completes what a report says of child processes that are alive and have not begun to end. A process below
+// one that was left before belongs to that one. It looks only if one was started since the last time that there was
+// none.
 func (s *supervisor) noteRunning(r *Report) {
 	if !s.mayRun {
 		return
 	}
 	theirs, left := s.left, map[int]bool{}
 	for _, pid := range keeper.Descendants(s.keeper, nil) { // parents first
-		if pid == s.main || pid == s.tracer {
+		if pid == s.main || pid == s.tracer || keeper.Exiting(pid) {
 			continue
 		}
 		r.Running = true

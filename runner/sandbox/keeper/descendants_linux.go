@@ -116,6 +116,14 @@ func Parent(pid int) int {
 	return 0
 }
 
+// Exiting reports whether a process has begun to end, or has ended: it runs no code of its program any more. Its ends of
+// pipes close before it is a zombie, so a reader may know that it is done before its parent does.
+func Exiting(pid int) bool {
+	const exiting = 4 // PF_EXITING, see proc_pid_stat(5) and include/linux/sched.h
+	fields := stat(pid)
+	return len(fields) < 7 || number(fields[6])&exiting != 0
+}
+
 func zombie(pid int) bool {
 	fields := stat(pid)
 	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"
