@@ -69,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		if stop = w.pass(ctx, blocks); stop == nil {
-			stop = w.finalizeFiles(true) // which may find that the store has lost what a file held
+			stop = w.finalizeFiles(w.whole()) // which may find that the store has lost what a file held
 		}
 		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil &&
 			deaths < maxDeaths { // between two nodes, so no node failed
@@ -198,13 +198,16 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 	if err := w.worded(ctx); err != nil {
 		return err
 	}
-	for i := range w.nodes {
+	for i := range w.wanted {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := w.node(ctx, i); err != nil {
 			return err
 		}
+	}
+	if !w.whole() {
+		return nil
 	}
 	return w.reachEnd(ctx)
 }
@@ -213,6 +216,7 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 func (w *walk) start(blocks []state.ProgramBlock) {
 	w.dialects = dialectsOf(blocks)
 	w.analyse(blocks)
+	w.want()
 	w.pos = newProgramStateFor(w.e.baseState.Get, len(w.nodes))
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
@@ -221,6 +225,24 @@ func (w *walk) start(blocks []state.ProgramBlock) {
 	w.compileAsked, w.cited = false, false
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 }
+
+// want finds the nodes and blocks that the walk is to bring up to date.
+func (w *walk) want() {
+	w.wanted, w.wantedUnits = len(w.nodes), len(w.units)
+	i := slices.IndexFunc(w.units, func(u *unit) bool { return u.ID == w.o.Until })
+	if w.o.Until == "" || i < 0 {
+		return
+	}
+	w.wanted, w.wantedUnits = 0, i+1
+	for _, u := range w.units[:i+1] {
+		for _, n := range u.all(func(*node) bool { return true }) {
+			w.wanted = n.index + 1
+		}
+	}
+}
+
+// whole reports whether the walk goes to the end of the program.
+func (w *walk) whole() bool { return w.wanted == len(w.nodes) }
 
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {
@@ -406,7 +428,11 @@ func (w *walk) outcome() *Outcome {
 			o.VaryingKeys["file "+k.Name()] = e.marks
 		}
 	}
-	for _, u := range w.units {
+	for i, u := range w.units {
+		if i >= w.wantedUnits {
+			o.Blocks = append(o.Blocks, BlockOutcome{ProgramBlock: u.ProgramBlock, Status: state.StatusNew})
+			continue
+		}
 		b := w.blockOutcome(u)
 		o.Seconds += b.Seconds
 		for _, n := range b.Nodes {

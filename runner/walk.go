@@ -33,6 +33,8 @@ type walk struct {
 	differs      map[int]int        // how often nodes, by index, differed when they executed again for what they leave
 	rebuilding   map[int]bool       // nodes, by index, that execute again now for what they leave
 	scratch      bool               // every node executes, see maxDiffering
+	wanted       int                // the nodes before this one are brought up to date, and so are the
+	wantedUnits  int                // units before this one, see RunOptions.Until
 	dialects     []depgraph.Dialect // the dialects of the blocks
 	compileAsked bool               // the language has given its verdict on the blocks
 	cited        bool               // the kernel has the sources

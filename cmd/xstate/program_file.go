@@ -74,6 +74,15 @@ func (c caller) readSource(name string) (*source, error) {
 	return &source{caller: c, name: name, path: path, data: data}, nil
 }
 
+// sourceOf is readSource with what the file would hold, if contents is not nil. There need be no such file then.
+func (c caller) sourceOf(name string, contents *string) (*source, error) {
+	if contents == nil {
+		return c.readSource(name)
+	}
+	path, err := c.abs(name)
+	return &source{caller: c, name: name, path: path, data: []byte(*contents)}, err
+}
+
 // reason is what the system says, without the path that the message names already.
 func reason(err error) error {
 	var path *fs.PathError

@@ -73,6 +73,8 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"then run everything from scratch and compare; repeats effects outside the folder",
 	)
 	flags.BoolVar(&f.watch, "watch", false, "run it again whenever FILE is saved, until Ctrl-C")
+	flags.StringVar(&f.Until, "until", "", "run the program up to this `BLOCK`, which is not reused if its result may vary;\n"+
+		"later blocks stay as they are")
 	flags.BoolVar(&f.Fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.StringSliceVar(&f.Always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
 	flags.StringSliceVar(
@@ -111,7 +113,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	)
 	a.sandboxFlag(flags, "run")
 	a.recordFlag(flags)
-	a.completeBlockFlags(cmd, "always", "never")
+	a.completeBlockFlags(cmd, "until", "always", "never")
 	flags.StringVar(&f.Workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
 		"(default: the file's; for a module with relative imports, the one that holds its package;\n"+
 		"this one, if an argument names a file that is found only from here)")
@@ -147,7 +149,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	src, err := a.readSource(name)
+	src, err := a.sourceOf(name, f.Contents)
 	if err != nil {
 		return err
 	}
@@ -210,6 +212,14 @@ func (f *runFlags) check() error {
 	if f.Jobs < 1 || f.Jobs > mostJobs {
 		return &usageError{err: fmt.Errorf("`--jobs` must be 1 to %d", mostJobs), hint: "`xstate run FILE --jobs 2`"}
 	}
+	if f.Until != "" && (f.Verify || f.Private) {
+		return &usageError{err: errors.New("--until excludes --verify and --private, which are of the whole program"),
+			hint: "`xstate run FILE --verify`"}
+	}
+	if f.Contents != nil && (f.Write || f.Merge) {
+		return &usageError{err: errors.New("the contents are given, so the file is not written"),
+			hint: "leave out `--write` and `--merge`"}
+	}
 	if f.Timeout < 0 {
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate run FILE --timeout 30s`"}
 	}
@@ -218,7 +228,7 @@ func (f *runFlags) check() error {
 
 // runMayBegin reports whether a run of a program without a store would make one.
 func (a *app) runMayBegin(name string, f *runFlags) error {
-	src, err := a.readSource(name)
+	src, err := a.sourceOf(name, f.Contents)
 	if err = errors.Join(err, f.check()); err != nil {
 		return err
 	}
@@ -335,7 +345,7 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 
 // usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
-	return !f.Verify && !f.Fresh && !f.Refresh && !f.all && !f.Merge && f.Expect == nil &&
+	return !f.Verify && f.Until == "" && !f.Fresh && !f.Refresh && !f.all && !f.Merge && f.Expect == nil &&
 		len(f.Always)+len(f.Never) == 0
 }
 
@@ -358,7 +368,11 @@ func (a *app) execute(
 	p := newProgress(a.ui)
 	a.places = a.placesOf(session, file, program)
 	p.blocks = a.places
-	pins, err := f.pins(ctx, session)
+	pins, err := f.pins(program)
+	if err != nil {
+		return nil, err
+	}
+	until, err := f.until(program)
 	if err != nil {
 		return nil, err
 	}
@@ -371,6 +385,10 @@ func (a *app) execute(
 		RestoreFiles: f.RestoreFiles,
 		Refresh:      f.refreshing(),
 		Retry:        f.retry,
+		Until:        until,
+	}
+	if until != "" {
+		o.Submitted = func(id xstate.BlockID) bool { return id == until }
 	}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {

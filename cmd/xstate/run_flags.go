@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,14 +14,30 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// pins returns what the flags --always and --never say of the blocks of a session.
-func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.BlockID]runner.Pin, error) {
+// until returns the block that the flag --until names; "" if it is not given.
+func (f *runFlags) until(blocks []state.ProgramBlock) (xstate.BlockID, error) {
+	if f.Until == "" {
+		return "", nil
+	}
+	id := query.Shown(xstate.BlockID(f.Until), query.PatchBlocks(blocks))
+	if !isBlock(blocks, id) {
+		return "", &state.Error{
+			Code:    query.CodeNoBlock,
+			Message: fmt.Sprintf("there is no block %q to run until", f.Until),
+			Hint:    "`xstate query` lists the blocks",
+		}
+	}
+	return id, nil
+}
+
+func isBlock(blocks []state.ProgramBlock, id xstate.BlockID) bool {
+	return slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool { return b.ID == id })
+}
+
+// pins returns what the flags --always and --never say of the blocks of a program.
+func (f *runFlags) pins(blocks []state.ProgramBlock) (map[xstate.BlockID]runner.Pin, error) {
 	if len(f.Always)+len(f.Never) == 0 {
 		return nil, nil
-	}
-	blocks, _, err := s.History().Program(ctx)
-	if err != nil {
-		return nil, err
 	}
 	for _, list := range [][]string{f.Always, f.Never} {
 		for i, id := range list {
@@ -31,7 +46,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	}
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.Always, f.Never) {
-		if !slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool { return string(b.ID) == id }) {
+		if !isBlock(blocks, xstate.BlockID(id)) {
 			return nil, &state.Error{
 				Code:    query.CodeNoBlock,
 				Message: fmt.Sprintf("there is no block %q to pin", id),

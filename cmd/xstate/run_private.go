@@ -135,7 +135,11 @@ func (a *app) runTried(
 	if err != nil {
 		return err
 	}
-	pins, err := f.pins(ctx, session)
+	program, _, err := session.History().Program(ctx)
+	if err != nil {
+		return err
+	}
+	pins, err := f.pins(program)
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (a *app) runTried(
 	if err != nil {
 		return a.unrecorded(err, len(edits), 0)
 	}
-	program, _, err := session.History().Program(ctx)
+	program, _, err = session.History().Program(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,10 @@ func (*Exec) Verb() string { return "exec" }
 type Run struct {
 	InSession
 	File      string   // the program's; "": the recorded program of the session
+	Contents  *string  // what File would hold, as of an editor that has not saved it; nil: File is read
 	Arguments []string // the program's own
 
+	Until         string // the last block to bring up to date; its result is not reused if it may vary. "": all blocks
 	Verify, Fresh bool
 	Write, Merge  bool
 	RestoreFiles  bool

@@ -395,8 +395,10 @@ type RunRequest struct {
 	Origin         *structpb.Struct       `protobuf:"bytes,16,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,17,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Detach         bool                   `protobuf:"varint,18,opt,name=detach,proto3" json:"detach,omitempty"`
-	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`   // of RunStream: what the client offers the program
-	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"` // likewise
+	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`             // of RunStream: what the client offers the program
+	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`           // likewise
+	Contents       *string                `protobuf:"bytes,21,opt,name=contents,proto3,oneof" json:"contents,omitempty"` // what the file would hold, as of an editor that has not saved it; absent: it is read
+	Until          string                 `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`             // the last block to bring up to date; its result is not reused if it may vary; "": all blocks
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -569,6 +571,20 @@ func (x *RunRequest) GetModels() []*ToolDefinition {
 		return x.Models
 	}
 	return nil
+}
+
+func (x *RunRequest) GetContents() string {
+	if x != nil && x.Contents != nil {
+		return *x.Contents
+	}
+	return ""
+}
+
+func (x *RunRequest) GetUntil() string {
+	if x != nil {
+		return x.Until
+	}
+	return ""
 }
 
 type InterruptRequest struct {
@@ -2918,7 +2934,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
 	"\aversion\x18\t \x01(\tR\aversion\x12\x1a\n" +
 	"\bidentity\x18\n" +
-	" \x03(\tR\bidentity\"\xc1\x05\n" +
+	" \x03(\tR\bidentity\"\x85\x06\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -2941,11 +2957,14 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\aenviron\x18\x11 \x03(\v2\".xstate.v1.RunRequest.EnvironEntryR\aenviron\x12\x16\n" +
 	"\x06detach\x18\x12 \x01(\bR\x06detach\x12/\n" +
 	"\x05tools\x18\x13 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
-	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x1a:\n" +
+	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x12\x1f\n" +
+	"\bcontents\x18\x15 \x01(\tH\x01R\bcontents\x88\x01\x01\x12\x14\n" +
+	"\x05until\x18\x16 \x01(\tR\x05until\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
-	"\a_expect\"$\n" +
+	"\a_expectB\v\n" +
+	"\t_contents\"$\n" +
 	"\x10InterruptRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"5\n" +
 	"\x11InterruptResponse\x12 \n" +
