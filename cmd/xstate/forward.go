@@ -19,7 +19,7 @@ import (
 )
 
 // unserved are the verbs that work alone: they use no store, need it for themselves, or are about the server.
-var unserved = []string{"serve", "mcp", "init", "bench", "check", "version", "completion", "man", "help",
+var unserved = []string{"serve", "mcp", "kernel", "kernel install", "init", "bench", "check", "version", "completion", "man", "help",
 	"policy", "policy check", "doctor",
 	"evidence verify"}
 

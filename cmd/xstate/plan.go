@@ -40,7 +40,7 @@ the edits. Without a FILE, --session names a session that has none, as exec make
 				return a.planRequest(cmd.Context(), &verb.Plan{Python: python})
 			}
 			return given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
-				return a.plan(cmd.Context(), name, python, in)
+				return a.plan(cmd.Context(), verb.Plan{File: name, Python: python}, in)
 			})
 		},
 	}
@@ -51,8 +51,8 @@ the edits. Without a FILE, --session names a session that has none, as exec make
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocation) error {
-	src, err := a.readSource(name)
+func (a *app) plan(ctx context.Context, f verb.Plan, in *runner.Invocation) error {
+	src, err := a.sourceOf(f.File, f.Contents)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		return err
 	}
 	if !found || !isStore(dir) {
-		if err := a.findLanguage(blocks[0].Dialect, python, filepath.Dir(src.path)); err != nil {
+		if err := a.findLanguage(blocks[0].Dialect, f.Python, filepath.Dir(src.path)); err != nil {
 			return err
 		}
 		return a.printPlan(planOfNew(cmp.Or(a.session, sessionName(dir, src.path)), blocks), "there is no store yet")
@@ -77,7 +77,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 	if err != nil {
 		return err
 	}
-	o, err := a.sessionOptions(ctx, store, src, python, "", in)
+	o, err := a.sessionOptions(ctx, store, src, f.Python, "", in)
 	if err == nil {
 		err = a.planIn(ctx, store, src, blocks, o)
 	}
@@ -385,7 +385,7 @@ func planDocumentOf(
 // planRequest plans the program of a file, or the recorded one of a session.
 func (a *app) planRequest(ctx context.Context, f *verb.Plan) error {
 	if f.File != "" {
-		return a.plan(ctx, f.File, f.Python, &runner.Invocation{Arguments: f.Arguments})
+		return a.plan(ctx, *f, &runner.Invocation{Arguments: f.Arguments})
 	}
 	file, err := a.privateFile(ctx)
 	switch {
@@ -394,5 +394,5 @@ func (a *app) planRequest(ctx context.Context, f *verb.Plan) error {
 	case file == "":
 		return a.planRecorded(ctx, f.Python)
 	}
-	return a.plan(ctx, file, f.Python, nil)
+	return a.plan(ctx, verb.Plan{File: file, Python: f.Python}, nil)
 }

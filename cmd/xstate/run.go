@@ -372,7 +372,11 @@ func (a *app) execute(
 	if err != nil {
 		return nil, err
 	}
-	until, err := f.until(program)
+	given, err := givenBlocks(file, f.Contents, program)
+	if err != nil {
+		return nil, err
+	}
+	until, err := f.until(given, program)
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +406,7 @@ func (a *app) execute(
 		p.event(e)
 		run.Event(e)
 	}
-	a.ui.Event(api.Event{Event: "started", Run: run.id})
+	a.ui.Event(api.Event{Event: "started", Run: run.id, Blocks: given})
 	out, step, err := session.Run(following, o, f.Origin)
 	run.end(out, step, err)
 	a.places.python = session.Python()

@@ -9,17 +9,37 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
+// givenBlocks returns the blocks of a program by the ids that they have in given contents of its file.
+func givenBlocks(file string, contents *string, program []state.ProgramBlock) (map[string]xstate.BlockID, error) {
+	if contents == nil {
+		return nil, nil
+	}
+	p, err := patch.Parse(file, []byte(*contents))
+	if err != nil || len(p.Blocks) != len(program) { // others have edited it since
+		return nil, err
+	}
+	given := map[string]xstate.BlockID{}
+	for i, name := range patch.Names(p.Blocks) {
+		given[name] = program[i].ID
+	}
+	return given, nil
+}
+
 // until returns the block that the flag --until names; "" if it is not given.
-func (f *runFlags) until(blocks []state.ProgramBlock) (xstate.BlockID, error) {
+func (f *runFlags) until(given map[string]xstate.BlockID, blocks []state.ProgramBlock) (xstate.BlockID, error) {
 	if f.Until == "" {
 		return "", nil
 	}
-	id := query.Shown(xstate.BlockID(f.Until), query.PatchBlocks(blocks))
+	id, known := given[f.Until]
+	if !known {
+		id = query.Shown(xstate.BlockID(f.Until), query.PatchBlocks(blocks))
+	}
 	if !isBlock(blocks, id) {
 		return "", &state.Error{
 			Code:    query.CodeNoBlock,

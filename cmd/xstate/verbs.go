@@ -113,6 +113,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.doctorVerb(),
 		a.gcVerb(),
 		a.mcpVerb(),
+		a.kernelVerb(),
 		a.versionVerb(),
 		a.completionVerb(),
 		a.manVerb(),

@@ -83,16 +83,19 @@ type ExecFile struct {
 
 // Event is a line of exec --json-lines and run --json-lines. The last one is done or error.
 type Event struct {
-	Version int            `json:"version"`
-	Event   string         `json:"event"`             // started, begin, output, end, call, done or error
-	Run     string         `json:"run,omitempty"`     // id of the run, for interrupt; in started
-	Block   state.BlockID  `json:"block,omitempty"`   // in begin, output and end
-	Other   bool           `json:"other,omitempty"`   // by exec: the block is none that the code became
-	Output  *output.Output `json:"output,omitempty"`  // in output: as it comes, never clipped
-	Seconds float64        `json:"seconds,omitempty"` // in end
-	Error   *Error         `json:"error,omitempty"`   // in error
-	Exec    *Exec          `json:"exec,omitempty"`    // in done, by exec
-	Result  *Run           `json:"result,omitempty"`  // in done, by run
+	Version int    `json:"version"`
+	Event   string `json:"event"`         // started, begin, output, end, call, done or error
+	Run     string `json:"run,omitempty"` // id of the run, for interrupt; in started
+	// Blocks are the blocks by their ids in the contents, in started, of a run that was given contents. A block that is
+	// known by another id keeps that.
+	Blocks  map[string]state.BlockID `json:"blocks,omitempty"`
+	Block   state.BlockID            `json:"block,omitempty"`   // in begin, output and end
+	Other   bool                     `json:"other,omitempty"`   // by exec: the block is none that the code became
+	Output  *output.Output           `json:"output,omitempty"`  // in output: as it comes, never clipped
+	Seconds float64                  `json:"seconds,omitempty"` // in end
+	Error   *Error                   `json:"error,omitempty"`   // in error
+	Exec    *Exec                    `json:"exec,omitempty"`    // in done, by exec
+	Result  *Run                     `json:"result,omitempty"`  // in done, by run
 
 	// For the event call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys
 	// are one.

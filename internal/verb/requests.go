@@ -99,6 +99,7 @@ func (*Patch) Verb() string { return "patch" }
 type Plan struct {
 	InSession
 	File      string
+	Contents  *string // as of Run
 	Arguments []string
 	Python    string
 }

@@ -91,11 +91,17 @@ func (w Writer) End(answer any, failed *api.Error) error {
 	if failed != nil {
 		return w.line(Line{Error: failed})
 	}
-	data, err := json.Marshal(answer)
+	l, err := Answer(answer)
 	if err != nil {
 		return err
 	}
-	return w.line(Line{Type: typeOf(answer).Name(), Answer: data})
+	return w.line(l)
+}
+
+// Answer is the line with an answer.
+func Answer(document any) (Line, error) {
+	data, err := json.Marshal(document)
+	return Line{Type: typeOf(document).Name(), Answer: data}, err
 }
 
 func (w Writer) line(l Line) error { return json.NewEncoder(w.To).Encode(l) }

@@ -4567,6 +4567,7 @@ type Event struct {
 	Version        int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Event          string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	Run            string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
+	Blocks         map[string]string      `protobuf:"bytes,15,rep,name=blocks,proto3" json:"blocks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Block          string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Other          bool                   `protobuf:"varint,14,opt,name=other,proto3" json:"other,omitempty"`
 	Output         *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
@@ -4631,6 +4632,13 @@ func (x *Event) GetRun() string {
 		return x.Run
 	}
 	return ""
+}
+
+func (x *Event) GetBlocks() map[string]string {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
 }
 
 func (x *Event) GetBlock() string {
@@ -12707,11 +12715,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xac\x03\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x9d\x04\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
-	"\x03run\x18\x03 \x01(\tR\x03run\x12\x14\n" +
+	"\x03run\x18\x03 \x01(\tR\x03run\x124\n" +
+	"\x06blocks\x18\x0f \x03(\v2\x1c.xstate.v1.Event.BlocksEntryR\x06blocks\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12\x14\n" +
 	"\x05other\x18\x0e \x01(\bR\x05other\x12)\n" +
 	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x18\n" +
@@ -12723,7 +12732,10 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x05R\x04call\x12\x12\n" +
 	"\x04tool\x18\v \x01(\tR\x04tool\x12*\n" +
 	"\x04args\x18\f \x01(\v2\x16.google.protobuf.ValueR\x04args\x12'\n" +
-	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\xb3\x05\n" +
+	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\x1a9\n" +
+	"\vBlocksEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb3\x05\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -13444,7 +13456,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 130)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 131)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -13575,9 +13587,10 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Volatile)(nil),        // 126: xstate.v1.Volatile
 	(*WaitingCall)(nil),     // 127: xstate.v1.WaitingCall
 	(*Why)(nil),             // 128: xstate.v1.Why
-	nil,                     // 129: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 130: google.protobuf.Value
-	(*structpb.Struct)(nil), // 131: google.protobuf.Struct
+	nil,                     // 129: xstate.v1.Event.BlocksEntry
+	nil,                     // 130: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 131: google.protobuf.Value
+	(*structpb.Struct)(nil), // 132: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
 	119, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
@@ -13585,15 +13598,15 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	97,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	130, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	130, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	131, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	131, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
 	127, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
 	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
 	94,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	131, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	132, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
 	93,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
 	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
@@ -13604,26 +13617,26 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	93,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	131, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	132, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
 	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
 	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
 	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	130, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	130, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	131, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	131, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
 	127, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	130, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	130, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	131, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	131, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
 	127, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
 	117, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	130, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	131, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
@@ -13637,7 +13650,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	125, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
 	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	131, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	132, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
 	104, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
 	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
 	121, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
@@ -13650,144 +13663,145 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	8,   // 67: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
 	28,  // 68: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
 	31,  // 69: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	69,  // 70: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	45,  // 71: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	51,  // 72: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	102, // 73: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	130, // 74: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 75: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	49,  // 76: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	48,  // 77: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	50,  // 78: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	44,  // 79: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	29,  // 80: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	33,  // 81: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	21,  // 82: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	125, // 83: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	93,  // 84: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 85: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 86: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	44,  // 87: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	34,  // 88: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	53,  // 89: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	35,  // 90: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	52,  // 91: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	54,  // 92: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	127, // 93: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	61,  // 94: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	27,  // 95: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
-	93,  // 96: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 97: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	35,  // 98: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	127, // 99: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	58,  // 100: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	57,  // 101: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	60,  // 102: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	131, // 103: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	104, // 104: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	57,  // 105: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	121, // 106: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	113, // 107: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	3,   // 108: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	98,  // 109: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	114, // 110: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
-	110, // 111: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 112: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	8,   // 113: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	119, // 114: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	125, // 115: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	93,  // 116: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	119, // 117: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	119, // 118: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	93,  // 119: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 120: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 121: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	130, // 122: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	129, // 123: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	71,  // 124: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	72,  // 125: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
-	74,  // 126: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	96,  // 127: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	102, // 128: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	75,  // 129: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	44,  // 130: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	92,  // 131: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	112, // 132: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 133: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	78,  // 134: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	76,  // 135: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	42,  // 136: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	108, // 137: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	61,  // 138: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	37,  // 139: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	62,  // 140: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	97,  // 141: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	93,  // 142: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 143: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	77,  // 144: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	93,  // 145: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	112, // 146: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	44,  // 147: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	15,  // 148: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	44,  // 149: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	15,  // 150: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	15,  // 151: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	36,  // 152: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	73,  // 153: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	111, // 154: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	111, // 155: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	15,  // 156: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	33,  // 157: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	124, // 158: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	126, // 159: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 160: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 161: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	44,  // 162: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	93,  // 163: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	103, // 164: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	40,  // 165: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	63,  // 166: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	26,  // 167: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	20,  // 168: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	20,  // 169: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	100, // 170: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	41,  // 171: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 172: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	122, // 173: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	127, // 174: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	79,  // 175: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	61,  // 176: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	27,  // 177: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	105, // 178: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	40,  // 179: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	32,  // 180: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	32,  // 181: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	43,  // 182: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	44,  // 183: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	44,  // 184: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	106, // 185: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	119, // 186: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	116, // 187: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 188: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	20,  // 189: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	20,  // 190: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	100, // 191: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	119, // 192: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	119, // 193: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	39,  // 194: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	39,  // 195: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 196: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	120, // 197: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	107, // 198: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	131, // 199: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	66,  // 200: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	66,  // 201: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	53,  // 202: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	203, // [203:203] is the sub-list for method output_type
-	203, // [203:203] is the sub-list for method input_type
-	203, // [203:203] is the sub-list for extension type_name
-	203, // [203:203] is the sub-list for extension extendee
-	0,   // [0:203] is the sub-list for field type_name
+	129, // 70: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
+	69,  // 71: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	45,  // 72: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	51,  // 73: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	102, // 74: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	131, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 76: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	49,  // 77: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	48,  // 78: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	50,  // 79: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	44,  // 80: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	29,  // 81: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	33,  // 82: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	21,  // 83: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	125, // 84: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	93,  // 85: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 86: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 87: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	44,  // 88: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	34,  // 89: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	53,  // 90: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	35,  // 91: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	52,  // 92: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	54,  // 93: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	127, // 94: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	61,  // 95: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	27,  // 96: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	93,  // 97: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 98: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	35,  // 99: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	127, // 100: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	58,  // 101: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	57,  // 102: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	60,  // 103: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	132, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	104, // 105: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	57,  // 106: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	121, // 107: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	113, // 108: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	3,   // 109: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	98,  // 110: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	114, // 111: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
+	110, // 112: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 113: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	8,   // 114: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	119, // 115: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	125, // 116: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	93,  // 117: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	119, // 118: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	119, // 119: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	93,  // 120: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 121: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 122: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	131, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	130, // 124: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	71,  // 125: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	72,  // 126: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
+	74,  // 127: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	96,  // 128: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	102, // 129: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	75,  // 130: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	44,  // 131: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	92,  // 132: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	112, // 133: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 134: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	78,  // 135: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	76,  // 136: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	42,  // 137: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	108, // 138: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	61,  // 139: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	37,  // 140: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	62,  // 141: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	97,  // 142: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	93,  // 143: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 144: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	77,  // 145: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	93,  // 146: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	112, // 147: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	44,  // 148: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 149: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	44,  // 150: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 151: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 152: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	36,  // 153: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	73,  // 154: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	111, // 155: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	111, // 156: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 157: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	33,  // 158: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	124, // 159: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	126, // 160: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 161: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 162: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	44,  // 163: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	93,  // 164: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	103, // 165: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	40,  // 166: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	63,  // 167: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	26,  // 168: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	20,  // 169: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	20,  // 170: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	100, // 171: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	41,  // 172: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 173: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	122, // 174: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	127, // 175: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	79,  // 176: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	61,  // 177: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	27,  // 178: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	105, // 179: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	40,  // 180: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	32,  // 181: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	32,  // 182: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	43,  // 183: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	44,  // 184: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	44,  // 185: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	106, // 186: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	119, // 187: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	116, // 188: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 189: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	20,  // 190: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	20,  // 191: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	100, // 192: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	119, // 193: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	119, // 194: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	39,  // 195: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	39,  // 196: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 197: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	120, // 198: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	107, // 199: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	132, // 200: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	66,  // 201: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	66,  // 202: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	53,  // 203: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	204, // [204:204] is the sub-list for method output_type
+	204, // [204:204] is the sub-list for method input_type
+	204, // [204:204] is the sub-list for extension type_name
+	204, // [204:204] is the sub-list for extension extendee
+	0,   // [0:204] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13804,7 +13818,7 @@ func file_xstate_v1_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   130,
+			NumMessages:   131,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1633,6 +1633,7 @@ type PlanRequest struct {
 	Arguments     []string               `protobuf:"bytes,4,rep,name=arguments,proto3" json:"arguments,omitempty"` // of the program
 	Python        string                 `protobuf:"bytes,5,opt,name=python,proto3" json:"python,omitempty"`
 	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Contents      *string                `protobuf:"bytes,7,opt,name=contents,proto3,oneof" json:"contents,omitempty"` // what the file would hold, as of RunRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1707,6 +1708,13 @@ func (x *PlanRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *PlanRequest) GetContents() string {
+	if x != nil && x.Contents != nil {
+		return *x.Contents
+	}
+	return ""
 }
 
 type WhyRequest struct {
@@ -3046,17 +3054,19 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\bcost_usd\x18\b \x01(\x01R\acostUsdB\b\n" +
 	"\x06answer\"*\n" +
 	"\x12AnswerCallResponse\x12\x14\n" +
-	"\x05taken\x18\x01 \x01(\bR\x05taken\"\x84\x02\n" +
+	"\x05taken\x18\x01 \x01(\bR\x05taken\"\xb2\x02\n" +
 	"\vPlanRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x1c\n" +
 	"\targuments\x18\x04 \x03(\tR\targuments\x12\x16\n" +
 	"\x06python\x18\x05 \x01(\tR\x06python\x12=\n" +
-	"\aenviron\x18\x06 \x03(\v2#.xstate.v1.PlanRequest.EnvironEntryR\aenviron\x1a:\n" +
+	"\aenviron\x18\x06 \x03(\v2#.xstate.v1.PlanRequest.EnvironEntryR\aenviron\x12\x1f\n" +
+	"\bcontents\x18\a \x01(\tH\x00R\bcontents\x88\x01\x01\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"T\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\v\n" +
+	"\t_contents\"T\n" +
 	"\n" +
 	"WhyRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -3389,6 +3399,7 @@ func file_xstate_v1_services_proto_init() {
 		(*AnswerCallRequest_Error)(nil),
 		(*AnswerCallRequest_NotSent)(nil),
 	}
+	file_xstate_v1_services_proto_msgTypes[19].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[21].OneofWrappers = []any{
 		(*QueryRequest_Block)(nil),
 		(*QueryRequest_Symbol)(nil),

@@ -113,7 +113,8 @@ func planCall(r *v1.PlanRequest) *call {
 	c := newCall(r)
 	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	c.ask = &verb.Plan{
-		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Python: r.GetPython(),
+		InSession: verb.In(r.GetSession()), File: r.GetFile(), Contents: r.Contents, Arguments: r.GetArguments(),
+		Python: r.GetPython(),
 	}
 	return c
 }

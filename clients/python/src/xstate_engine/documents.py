@@ -544,6 +544,7 @@ class Event(TypedDict):
     version: int
     event: str
     run: NotRequired[str]
+    blocks: NotRequired[dict[str, str]]
     block: NotRequired[str]
     other: NotRequired[bool]
     output: NotRequired[Output]

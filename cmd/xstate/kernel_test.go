@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKernel runs notebooks with the kernels of Jupyter that xstate installs: Jupyter's own tests of a kernel, and
+// those in internal/serve/jupyter/testdata.
+func TestKernel(t *testing.T) {
+	clients := os.Getenv("XSTATE_TEST_CLIENTS")
+	if clients == "" {
+		t.Skip("XSTATE_TEST_CLIENTS names no folder with Jupyter; .ci/clients makes one")
+	}
+	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := filepath.Join(clients, "jupyter", "bin", "python")
+	home := t.TempDir()
+	environ := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XSTATE="+xstate,
+		"XSTATE_TEST_PYTHON="+python, "XSTATE_PYTHON=", "JUPYTER_PLATFORM_DIRS=1")
+	install := exec.CommandContext(t.Context(), xstate, "kernel", "install", "--python", python)
+	install.Env, install.Dir = environ, home
+	if out, err := install.CombinedOutput(); err != nil || strings.Count(string(out), "\n") < 3 {
+		t.Fatalf("the kernels are not installed: %v\n%s", err, out)
+	}
+	for _, name := range []string{"test_protocol", "test_notebooks"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", name)
+			cmd.Dir, cmd.Env = "../../internal/serve/jupyter/testdata", environ
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "\nOK") {
+				t.Errorf("the tests failed: %v\n%s", err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package jupyter
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// CodeNoJupyter says that no interpreter can run the front.
+const CodeNoJupyter state.Code = "no-jupyter"
+
+// Options say what a kernel serves.
+type Options struct {
+	Python     string   // an interpreter that has ipykernel; it runs the front, and the program's Python
+	Language   string   // of the cells: python, javascript, typescript or bash
+	Connection string   // the file with the ports, which Jupyter wrote
+	Folder     string   // where the notebook is; absolute
+	Environ    []string // NAME=value
+	Version    string   // of xstate
+}
+
+//go:embed xstate_jupyter/*.py
+var front embed.FS
+
+const frontRoot = "xstate_jupyter"
+
+// Serve runs a kernel until Jupyter ends it.
+func Serve(ctx context.Context, operations verb.Operations, o Options) error {
+	toFront, fromUs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	fromFront, toUs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd, err := command(o.Python, o.Environ, "kernel", "-f", o.Connection)
+	if err != nil {
+		return err
+	}
+	cmd.Dir, cmd.ExtraFiles = o.Folder, []*os.File{toFront, toUs}
+	cmd.Env = append(cmd.Env, "XSTATE_LANGUAGE="+o.Language, "XSTATE_VERSION="+o.Version,
+		"JPY_PARENT_PID="+strconv.Itoa(os.Getpid())) // of the front: it ends with us
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr // the protocol has its own channels
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	toFront.Close()
+	toUs.Close()
+	if kernel := os.Getenv("JPY_PARENT_PID"); kernel != "" {
+		go endWith(os.Getppid(), fromUs)
+	}
+	defer context.AfterFunc(ctx, func() { fromUs.Close() })() // and then the front ends
+	p := &pipe{operations: operations, call: verb.Call{
+		Folder: o.Folder, Environ: append(o.Environ, "XSTATE_PYTHON="+o.Python), PID: os.Getpid(),
+		Door: wording.CommandLine,
+	}}
+	err = p.serve(ctx, fromFront, fromUs)
+	fromUs.Close()
+	if ended := cmd.Wait(); ended != nil && ctx.Err() == nil {
+		return &state.Error{Code: CodeNoJupyter, Message: "the kernel's process in Python ended: " + ended.Error(),
+			Hint: "its log says why; " + o.Python + " needs ipykernel", Err: err}
+	}
+	return err
+}
+
+// lookEvery is how often a kernel looks whether the process that started it is there. ipykernel looks as often.
+const lookEvery = time.Second
+
+// endWith closes the pipe to the front, which ends it, when the process that started the kernel is gone.
+func endWith(starter int, pipe *os.File) {
+	for os.Getppid() == starter {
+		time.Sleep(lookEvery)
+	}
+	pipe.Close()
+}
+
+// command is the command of the front with arguments.
+func command(python string, environ []string, args ...string) (*exec.Cmd, error) {
+	folder, err := unpacked()
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(python, append([]string{"-m", frontRoot}, args...)...)
+	cmd.Env = append(environ[:len(environ):len(environ)], "PYTHONPATH="+withFolder(folder, environ), "XSTATE="+program)
+	return cmd, nil
+}
+
+// withFolder is the search path of an environment with one more folder at its end.
+func withFolder(folder string, environ []string) string {
+	cmd := exec.Cmd{Env: environ}
+	for _, v := range cmd.Environ() {
+		if name := "PYTHONPATH="; len(v) > len(name) && v[:len(name)] == name {
+			return v[len(name):] + string(os.PathListSeparator) + folder
+		}
+	}
+	return folder
+}
+
+// unpacked writes the front to disk, once for each version of it, and returns the folder to import it from.
+func unpacked() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	files, err := fs.Glob(front, frontRoot+"/*.py")
+	if err != nil {
+		return "", err
+	}
+	sum, texts := sha256.New(), map[string][]byte{}
+	for _, name := range files {
+		text, err := front.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+		texts[name] = text
+	}
+	final := filepath.Join(cache, "xstate", "jupyter-"+hex.EncodeToString(sum.Sum(nil))[:16])
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(final), "new-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	err = os.Mkdir(filepath.Join(folder, frontRoot), 0o755)
+	for name, text := range texts {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o644)
+		}
+	}
+	if err == nil {
+		err = os.Chmod(folder, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(folder, final)
+	}
+	if _, there := os.Stat(final); err != nil && there != nil { // unless another process wrote it meanwhile
+		return "", err
+	}
+	return final, nil
+}
+
+// Check reports whether an interpreter can run the front.
+func Check(ctx context.Context, python string, environ []string) error {
+	cmd := exec.CommandContext(ctx, python, "-c", "import ipykernel")
+	cmd.Env = environ
+	if err := cmd.Run(); err != nil {
+		return &state.Error{Code: CodeNoJupyter, Message: python + " has no ipykernel",
+			Hint: python + " -m pip install ipykernel", Err: err}
+	}
+	return nil
+}
+
+// Install writes the specifications of the kernels where Jupyter looks for them, and returns their folders. prefix is
+// that of an environment, such as /usr; "": the user's own.
+func Install(ctx context.Context, o Options, name, prefix string, languages []string) ([]byte, error) {
+	args := []string{"install", "--name", name, "--prefix", prefix}
+	cmd, err := command(o.Python, o.Environ, append(args, languages...)...)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	return cmd.Output()
+}

@@ -1,0 +1,290 @@
+"""Notebooks through the clients of Jupyter, with the kernel of xstate."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import nbformat
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+
+WAIT = 60  # seconds that no message takes
+
+
+def command(*arguments, folder):
+    """What the command line says about the session."""
+    ran = subprocess.run([os.environ["XSTATE"], *arguments, "--json"], cwd=folder, capture_output=True, text=True)
+    return json.loads(ran.stdout)
+
+
+def notebook(*sources):
+    cells = [nbformat.v4.new_code_cell(s) for s in sources]
+    about = {"kernelspec": {"name": "xstate", "display_name": "x", "language": "python"}}
+    return nbformat.v4.new_notebook(cells=cells, metadata=about)
+
+
+def shown(cell):
+    """What a cell shows, as text."""
+    out = []
+    for o in cell.outputs:
+        if o.output_type == "stream":
+            out.append(o.text)
+        elif o.output_type == "error":
+            out.append(f"{o.ename}: {o.evalue}")
+        else:
+            out.append(o.data.get("text/plain", ""))
+    return "".join(out)
+
+
+class Front:
+    """Runs cells by their ids, as JupyterLab does, and keeps what a page would show."""
+
+    def __init__(self, path):
+        self.path = path
+        self.manager = KernelManager(kernel_name="xstate")
+        self.manager.start_kernel(cwd=os.path.dirname(path), env={**os.environ, "JPY_SESSION_NAME": path})
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=WAIT)
+        self.displays = {}
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel()
+
+    def restart(self):
+        self.client.stop_channels()
+        self.manager.restart_kernel()
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=WAIT)
+
+    def send(self, id, code, **metadata):
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": id, **metadata})
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def run(self, id, code, **metadata):
+        """The messages of a cell: (type, content)."""
+        return self.follow(self.send(id, code, **metadata))
+
+    def follow(self, sent, until=None):
+        messages = []
+        while True:
+            message = self.client.get_iopub_msg(timeout=WAIT)
+            if message["parent_header"].get("msg_id") != sent:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind == "status" and content["execution_state"] == "idle":
+                return messages
+            if kind in ("display_data", "update_display_data"):
+                self.displays[content.get("transient", {}).get("display_id")] = content["data"].get("text/plain")
+            if kind not in ("status", "execute_input"):
+                messages.append((kind, content))
+                if until is not None and until(kind, content):
+                    return messages
+
+    def text(self, id, code, **metadata):
+        """What a cell shows, as text."""
+        out = ""
+        for kind, content in self.run(id, code, **metadata):
+            if kind == "stream":
+                out += content["text"]
+            elif kind == "error":
+                out += f"{content['ename']}: {content['evalue']}"
+            elif kind in ("execute_result", "display_data"):
+                out += content["data"]["text/plain"]
+        return out
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.realpath(folder.name)
+        self.path = os.path.join(self.folder, "a.ipynb")
+
+    def front(self):
+        front = Front(self.path)
+        self.addCleanup(front.close)
+        return front
+
+    def save(self, *cells):
+        book = notebook(*(source for _, source in cells))
+        for cell, (id, _) in zip(book.cells, cells):
+            cell.id = id
+        nbformat.write(book, self.path)
+
+
+class Clients(Folder):
+    def execute(self, book):
+        NotebookClient(book, resources={"metadata": {"path": self.folder}}, timeout=WAIT).execute()
+        return [shown(c) for c in book.cells]
+
+    def executed(self):
+        """How many blocks each run of the session executed, the last one first."""
+        steps = command("log", "--limit", "0", folder=self.folder)["steps"]
+        return [s["run"]["blocks"]["ran"] for s in steps if s["kind"] == "run"]
+
+    def test_second_run_executes_nothing(self):
+        sources = ["x = 1\nprint(x)", "xs = [x]\nxs.append(2)", "xs"]
+        first = self.execute(notebook(*sources))
+        self.assertEqual(first, ["1\n", "", "[1, 2]"])
+        runs = len(self.executed())
+        self.assertEqual(self.execute(notebook(*sources)), first)
+        self.assertEqual(self.executed()[: len(self.executed()) - runs], [0, 0, 0])
+
+    def test_edited_cell_runs_with_what_it_affects(self):
+        self.execute(notebook("x = 1", "y = 5", "print(x + y)"))
+        self.assertEqual(self.execute(notebook("x = 2", "y = 5", "print(x + y)")), ["", "", "7\n"])
+        self.assertEqual(self.executed()[:3], [1, 0, 1])
+
+    def test_inserted_cell(self):
+        self.execute(notebook("x = 1", "print(x)"))
+        self.assertEqual(self.execute(notebook("x = 1", "x += 1", "print(x)", "x")), ["", "", "2\n", "2"])
+
+    def test_error(self):
+        book = notebook("1/0", "2")
+        with self.assertRaisesRegex(Exception, "ZeroDivisionError"):
+            self.execute(book)
+
+    def test_papermill(self):
+        import papermill
+
+        book = notebook("n = 1", "print(n * 2)")
+        book.cells[0].metadata["tags"] = ["parameters"]
+        nbformat.write(book, self.path)
+        out = os.path.join(self.folder, "out.ipynb")
+        papermill.execute_notebook(self.path, out, parameters={"n": 21}, cwd=self.folder, progress_bar=False)
+        self.assertEqual(shown(nbformat.read(out, 4).cells[-1]), "42\n")
+
+    def test_nbconvert(self):
+        nbformat.write(notebook("x = 20", "x + 1"), self.path)
+        subprocess.run(
+            ["jupyter", "nbconvert", "--execute", "--to", "notebook", "--inplace", self.path],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PATH": os.path.dirname(os.environ["XSTATE_TEST_PYTHON"]) + ":" + os.environ["PATH"]},
+        )
+        self.assertEqual(shown(nbformat.read(self.path, 4).cells[-1]), "21")
+
+
+class Lab(Folder):
+    def test_cells_above_run_first(self):
+        self.save(("a", "x = 1"), ("b", "y = x + 1"), ("c", "print(y)"))
+        self.assertEqual(self.front().text("c", "print(y)"), "2\n")
+
+    def test_edit_above(self):
+        self.save(("a", "x = 1"), ("b", "y = x + 1"), ("c", "print(y)"))
+        front = self.front()
+        front.text("c", "print(y)")
+        self.assertIn("c", front.text("a", "x = 10"))
+        self.assertRegex(front.text("c", "print(y)"), r"\A11\n")
+
+    def test_stale_cells_are_named(self):
+        self.save(("a", "x = 1"), ("b", "x + 1"))
+        front = self.front()
+        front.text("a", "x = 1")
+        self.assertEqual(front.text("b", "x + 1"), "2")
+        self.assertRegex(front.text("a", "x = 2"), r"\Axstate: the cell b is stale \(\d+\.\d s to run\)\Z")
+
+    def test_mutation_is_not_repeated(self):
+        self.save(("a", "xs = []"), ("b", "xs.append(1)"), ("c", "print(xs)"))
+        front = self.front()
+        front.text("b", "xs.append(1)")
+        front.text("b", "xs.append(1)")
+        self.assertEqual(front.text("c", "print(xs)"), "[1]\n")
+
+    def test_deleted_cell_takes_its_names_away(self):
+        self.save(("a", "x = 1"), ("b", "print(x)"))
+        front = self.front()
+        self.assertEqual(front.text("b", "print(x)"), "1\n")
+        self.assertIn("NameError", front.text("b", "print(x)", deletedCells=["a"]))
+
+    def test_cells_that_are_not_saved(self):
+        self.save(("a", "x = 1"))
+        front = self.front()
+        front.text("a", "x = 1")
+        front.text("new", "x += 1")
+        self.assertEqual(front.text("newer", "print(x)"), "2\n")
+
+    def test_volatile_cell_runs_again(self):
+        self.save(("a", "import time\ntime.time_ns()"))
+        front = self.front()
+        self.assertNotEqual(front.text("a", "import time\ntime.time_ns()"), front.text("a", "import time\ntime.time_ns()"))
+
+    def test_auto_refreshes_displays(self):
+        draw = "display(x * 2)"
+        self.save(("a", "x = 1"), ("b", draw))
+        front = self.front()
+        front.text("a", "%xstate mode auto")
+        front.text("b", draw)
+        self.assertEqual(list(front.displays.values()), ["2"])
+        self.assertIn("the cell b ran again", front.text("a", "x = 5"))
+        self.assertIn("10", front.displays.values())
+
+    def test_blocked_cell(self):
+        self.save(("a", "x = 1/0"), ("b", "print(x)"))
+        self.assertRegex(self.front().text("b", "print(x)"), r"NotExecuted: .* cell a, .*ZeroDivisionError")
+
+    def test_interrupt(self):
+        self.save(("a", "x = 1"), ("b", ""))
+        front = self.front()
+        front.text("a", "x = 1")
+        sent = front.send("b", "print('begun', flush=True)\nwhile True:\n    pass")
+        front.follow(sent, until=lambda kind, content: kind == "stream")
+        front.manager.interrupt_kernel()
+        self.assertIn("error", [kind for kind, _ in front.follow(sent)])
+        self.assertEqual(front.text("b", "x + 1"), "2")
+
+    def test_restart_loses_nothing(self):
+        self.save(("a", "x = 1\nprint('ran')"), ("b", "x + 1"))
+        front = self.front()
+        front.text("b", "x + 1")
+        front.restart()
+        self.assertEqual(front.text("b", "x + 1"), "2")
+        steps = command("log", "--limit", "1", folder=self.folder)["steps"]
+        self.assertEqual(steps[0]["run"]["blocks"]["ran"], 0)
+
+    def test_the_command_line_has_the_same_session(self):
+        self.save(("a", "x = 1"), ("b", "x + 1"))
+        front = self.front()
+        front.text("b", "x + 1")
+        found = command("query", "--session", "a.ipynb", "--value", "x", folder=self.folder)
+        self.assertEqual(found["text"], "1")
+        self.assertIn("block b:", front.text("c", "%xstate why b"))
+
+    def test_two_kernels_on_one_notebook(self):
+        self.save(("a", "x = 1"), ("b", "x + 1"))
+        one, two = self.front(), self.front()
+        self.assertEqual(one.text("b", "x + 1"), "2")
+        self.assertEqual(two.text("b", "x + 1"), "2")
+        one.text("a", "x = 5")
+        self.assertEqual(one.text("b", "x + 1"), "6")
+
+    def test_code_of_the_front_end_is_not_shown(self):
+        self.save(("a", "x = 1"),)
+        front = self.front()
+        front.text("a", "x = 1")
+        front.client.execute("hidden = x + 1", silent=True, reply=True, timeout=WAIT)
+        reply = front.client.execute(
+            "", silent=True, user_expressions={"v": "hidden * 10"}, reply=True, timeout=WAIT
+        )
+        self.assertEqual(reply["content"]["user_expressions"]["v"]["data"]["text/plain"], "20")
+
+    def test_an_error_of_xstate(self):
+        self.save(("a", "x = 1"))
+        front = self.front()
+        front.text("a", "x = 1")
+        with open(os.path.join(self.folder, "xstate.toml"), "w") as file:
+            file.write("[sandbox\n")
+        said = front.text("a", "x = 2")
+        self.assertTrue(re.search("xstate.toml", said), said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,1 @@
+"""The front of a kernel of Jupyter: it speaks the messaging protocol, and asks xstate for everything else."""

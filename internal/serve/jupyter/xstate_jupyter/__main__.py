@@ -1,0 +1,40 @@
+"""python -m xstate_jupyter kernel -f FILE, or install. The command xstate kernel starts both."""
+
+import os
+import sys
+
+
+def main() -> None:
+    command, *rest = sys.argv[1:]
+    if command == "install":
+        from .install import install
+
+        install(rest)
+    else:
+        _serve(rest)
+
+
+def _serve(arguments: list[str]) -> None:
+    from ipykernel.displayhook import ZMQDisplayHook
+    from ipykernel.kernelapp import IPKernelApp
+
+    from .kernel import NotebookKernel
+
+    class Front(IPKernelApp):
+        name = "xstate"
+
+        def init_io(self) -> None:
+            """Leaves stdout and stderr as they are: the program has others."""
+            self.displayhook = ZMQDisplayHook(self.session, self.iopub_socket)
+
+    Front.launch_instance(argv=arguments, kernel_class=NotebookKernel)
+    # The functions that are registered for the exit stop iopub first, and the control channel waits for it for ever.
+    front = Front.instance()
+    front.control_thread.stop()
+    front.control_thread.join()
+    front.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""The cells of a notebook, as far as a kernel knows them."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Cell:
+    id: str
+    source: str
+    at: float = 0  # when this text was known: when it ran, or when the file was saved
+    hidden: bool = False  # code that a front end runs for itself
+
+
+@dataclass
+class Notebook:
+    """The program of a kernel: the text of each cell, in order.
+
+    path is the file of the notebook; a file that does not exist is only a name. The order of cells that have ids is
+    that of the file, as it was saved last. Cells that the file lacks follow the one that ran before them.
+    """
+
+    path: str
+    language: str
+    cells: list[Cell] = field(default_factory=list)
+    last: str = ""  # id of the cell that ran last
+    _saved: float = 0  # time of the file that was read
+    _in_file: set[str] = field(default_factory=set)
+
+    def submit(self, source: str, id: str | None, deleted: list[str], hidden: bool = False) -> Cell:
+        """Takes a cell that is to run. Without an id it is a new one, after the last."""
+        self._read()
+        self.cells = [c for c in self.cells if c.id not in deleted]
+        if hidden:
+            self.cells = [c for c in self.cells if not (c.hidden and c.source == source)]
+        cell = next((c for c in self.cells if c.id == id), None) if id else None
+        if cell is None:
+            cell = Cell(id or uuid.uuid4().hex[:8], source, hidden=hidden)
+            self.cells.insert(self._after_last(), cell)
+        cell.source, cell.at = source, time.time()
+        if not hidden:
+            self.last = cell.id
+        return cell
+
+    def _after_last(self) -> int:
+        """The place after the cell that ran last, and after the hidden ones that follow it."""
+        at = next((i + 1 for i, c in enumerate(self.cells) if c.id == self.last), len(self.cells))
+        while at < len(self.cells) and self.cells[at].hidden:
+            at += 1
+        return at
+
+    def contents(self) -> str:
+        """The notebook as a file of nbformat 4.5, without outputs."""
+        cells = [
+            {
+                "id": c.id,
+                "cell_type": "code",
+                "source": c.source,
+                "metadata": {},
+                "outputs": [],
+                "execution_count": None,
+            }
+            for c in self.cells
+        ]
+        about = {"kernelspec": {"name": "xstate", "display_name": "xstate", "language": self.language}}
+        about["language_info"] = {"name": self.language}
+        return json.dumps({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5})
+
+    def above(self, cell: Cell) -> str:
+        """The text of the cells above one, for those who complete names."""
+        before = self.cells[: self.cells.index(cell)] if cell in self.cells else self.cells
+        return "".join(c.source + "\n" for c in before)
+
+    def _read(self) -> None:
+        """Takes order and texts from the file, if it was saved since it was read. A cell that ran after that keeps the
+        text with which it did."""
+        try:
+            saved = os.stat(self.path).st_mtime
+            if saved == self._saved:
+                return
+            with open(self.path, encoding="utf-8") as file:
+                found = [c for c in json.load(file)["cells"] if c["cell_type"] == "code"]
+            fresh = [Cell(c["id"], _text(c["source"]), saved) for c in found]
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # it is not there, or is no notebook with ids
+        known = {c.id: c for c in self.cells}
+        order: list[Cell] = []
+        for c in fresh:
+            mine = known.get(c.id)
+            order.append(mine if mine is not None and mine.at > saved else c)
+        ids = {c.id for c in order}
+        for i, c in enumerate(self.cells):  # those that the file lacks
+            if c.id in ids or c.id in self._in_file:
+                continue
+            before = {o.id: k for k, o in enumerate(order)}
+            at = next((before[p.id] + 1 for p in reversed(self.cells[:i]) if p.id in before), 0)
+            order.insert(at, c)
+        self.cells, self._saved, self._in_file = order, saved, ids
+
+
+def _text(source: Any) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def find_path(folder: str) -> str:
+    """The file of the notebook that this kernel serves, by what Jupyter says; else a name that is free."""
+    said = os.environ.get("JPY_SESSION_NAME", "")
+    if said.endswith(".ipynb"):
+        path = os.path.join(folder, said)
+        if os.path.dirname(path) and os.path.isdir(os.path.dirname(path)):
+            return path
+    return _free_name(folder)
+
+
+_locks = []  # held until this process ends
+
+
+def _free_name(folder: str) -> str:
+    """A name for a notebook without a file: the first that no other kernel of this folder has."""
+    place = hashlib.sha256(f"{os.getuid()} {os.path.realpath(folder)}".encode()).hexdigest()[:16]
+    for number in range(1, 1000):
+        name = "kernel.ipynb" if number == 1 else f"kernel-{number}.ipynb"
+        if os.path.lexists(os.path.join(folder, name)):
+            continue
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            lock = os.open(os.path.join(tempfile.gettempdir(), f"xstate-{place}-{number}.lock"), flags, 0o600)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            continue
+        _locks.append(lock)
+        return os.path.join(folder, name)
+    raise RuntimeError(f"{folder} has too many kernels")

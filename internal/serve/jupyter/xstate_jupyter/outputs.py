@@ -1,0 +1,75 @@
+"""What a block put out, as messages of Jupyter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+Output = dict[str, Any]
+Send = Callable[[str, dict[str, Any]], None]
+
+
+class Outputs:
+    """Sends the outputs of one cell as they come, and knows what it sent."""
+
+    def __init__(self, send: Send, count: int) -> None:
+        self.block = ""  # whose outputs they are
+        self._send = send
+        self._count = count
+        self._sent: list[Output] = []
+        self._displays = 0
+
+    def add(self, output: Output) -> None:
+        self._sent.append(output)
+        kind = output["kind"]
+        if kind in ("stdout", "stderr"):
+            self._send("stream", {"name": kind, "text": output.get("text", "")})
+        elif kind == "result":
+            self._send("execute_result", {**content(output), "execution_count": self._count})
+        else:
+            self._send("display_data", display(output, self.block, self._displays))
+            self._displays += 1
+        if output.get("dropped"):
+            self._send("stream", {"name": "stderr", "text": f"[xstate: {output['dropped']} bytes more were dropped]\n"})
+
+    def complete(self, outputs: list[Output]) -> None:
+        """Makes what is shown the recorded outputs: a part that ran again may have put out something else."""
+        if joined(self._sent) == joined(outputs):
+            return
+        if self._sent:
+            self._send("clear_output", {"wait": False})
+        self._sent, self._displays = [], 0
+        for output in outputs:
+            self.add(output)
+
+
+def content(output: Output) -> dict[str, Any]:
+    """data and metadata of an output. Media types of JSON hold values."""
+    data = dict(output.get("data") or {})
+    for media, text in data.items():
+        if media == "application/json" or media.endswith("+json"):
+            data[media] = json.loads(text)
+    if not data:
+        data = {"text/plain": output.get("text", "")}
+    return {"data": data, "metadata": {}}
+
+
+def display(output: Output, block: str, number: int) -> dict[str, Any]:
+    """A display with an id by which a later message finds it, whichever cell runs then."""
+    return {**content(output), "transient": {"display_id": f"xstate-{block}-{number}"}}
+
+
+def displays(outputs: list[Output]) -> list[Output]:
+    return [o for o in outputs if o["kind"] not in ("stdout", "stderr", "result")]
+
+
+def joined(outputs: list[Output]) -> list[Output]:
+    """Outputs in which neighbouring texts of one stream are one."""
+    out: list[Output] = []
+    for o in outputs:
+        if out and o["kind"] in ("stdout", "stderr") and o["kind"] == out[-1]["kind"]:
+            out[-1] = {**out[-1], "text": out[-1].get("text", "") + o.get("text", "")}
+        else:
+            out.append({k: v for k, v in o.items() if v})
+    return out
