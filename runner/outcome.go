@@ -46,7 +46,7 @@ type RunOptions struct {
 	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 	// Part: the blocks are a part of the program, whose end is not reached.
 	Part bool
-	// Until is the last block that the run brings up to date; "": the last of the program. Later blocks are StatusNew,
+	// Until is the last block that the run brings up to date; "": that of the program. Later blocks are StatusNew,
 	// and files stay as the last node left them.
 	Until state.BlockID
 }
@@ -54,7 +54,8 @@ type RunOptions struct {
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && o.Refresh == nil &&
-		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && o.Retry == nil && !o.Part && o.Until == ""
+		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && o.Retry == nil && !o.Part &&
+		o.Until == ""
 }
 
 // retries reports whether a block is tried again, see Retry.

@@ -19,9 +19,8 @@ import (
 )
 
 // unserved are the verbs that work alone: they use no store, need it for themselves, or are about the server.
-var unserved = []string{"serve", "mcp", "kernel", "kernel install", "init", "bench", "check", "version", "completion", "man", "help",
-	"policy", "policy check", "doctor",
-	"evidence verify"}
+var unserved = []string{"serve", "mcp", "kernel", "kernel install", "init", "bench", "check", "version", "completion",
+	"man", "help", "policy", "policy check", "doctor", "evidence verify"}
 
 // forward has the server of the store carry the call out, if there is one, and then returns its outcome. It returns nil
 // if the verb is to work alone. The flags and the number of arguments are in order.

@@ -10,14 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve/jupyter"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 )
-
-// kernelLanguages are the languages that have a kernel of Jupyter.
-var kernelLanguages = []string{"python", "javascript", "typescript", "bash"}
 
 // kernelFlags are the flags of kernel.
 type kernelFlags struct {
@@ -30,8 +28,8 @@ func (a *app) kernelVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernel -f FILE",
 		Short: "be a kernel of Jupyter",
-		Long: `Kernel runs the cells of one notebook; Jupyter starts it. What a cell shows equals what a run of the notebook
-from the top would show. docs/notebooks.md says how.
+		Long: `Kernel runs the cells of one notebook; Jupyter starts it. What a cell shows equals what a run of the
+notebook from the top would show. docs/notebooks.md says how.
 
 ` + "`xstate kernel install`" + ` makes Jupyter offer it.`,
 		Example: `  xstate kernel install
@@ -41,8 +39,8 @@ from the top would show. docs/notebooks.md says how.
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&f.Connection, "connection-file", "f", "", "the `FILE` with the ports, which Jupyter wrote")
-	cmd.Flags().StringVar(&f.Language, "language", kernelLanguages[0],
-		"the `LANGUAGE` of cells: "+strings.Join(kernelLanguages, ", "))
+	cmd.Flags().StringVar(&f.Language, "language", python.Name,
+		"the `LANGUAGE` of cells: "+strings.Join(api.Languages(), ", "))
 	cmd.Flags().Var(a.pythonPath(&f.Python), "python", "the `PATH` of a Python that has ipykernel; it also runs cells")
 	cmd.AddCommand(a.kernelInstallVerb())
 	return cmd
@@ -53,8 +51,8 @@ func (a *app) kernelInstallVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "make Jupyter offer the kernels of xstate",
-		Long: `Install writes a specification for each language whose interpreter is here: NAME for Python, NAME-javascript,
-NAME-typescript and NAME-bash. They name this program and the Python by their paths.`,
+		Long: `Install writes a specification for each language whose interpreter is here: NAME for Python,
+NAME-javascript, NAME-typescript and NAME-bash. They name this program and the Python by their paths.`,
 		Example: `  xstate kernel install
   xstate kernel install --python .venv/bin/python --name sales`,
 		Args: takes(0, 0, "no argument"),
@@ -85,9 +83,9 @@ func (a *app) kernel(ctx context.Context, f *kernelFlags) error {
 		return &usageError{err: errors.New("`--connection-file` is missing, which Jupyter gives"),
 			hint: "`xstate kernel install`, then choose the kernel in Jupyter"}
 	}
-	if !slices.Contains(kernelLanguages, f.Language) {
+	if !slices.Contains(api.Languages(), f.Language) {
 		return &usageError{err: fmt.Errorf("there is no kernel for %q", f.Language),
-			hint: "the languages are " + strings.Join(kernelLanguages, ", ")}
+			hint: "the languages are " + strings.Join(api.Languages(), ", ")}
 	}
 	if err := a.front(f); err != nil {
 		return err
@@ -105,7 +103,7 @@ func (a *app) kernelInstall(ctx context.Context, f *kernelFlags) error {
 		return err
 	}
 	var languages []string
-	for _, l := range kernelLanguages {
+	for _, l := range api.Languages() {
 		if dialect, ok := patch.DialectNamed(l); ok && a.findLanguage(dialect, f.Python, f.Folder) == nil {
 			languages = append(languages, l)
 		}

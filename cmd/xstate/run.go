@@ -73,8 +73,8 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"then run everything from scratch and compare; repeats effects outside the folder",
 	)
 	flags.BoolVar(&f.watch, "watch", false, "run it again whenever FILE is saved, until Ctrl-C")
-	flags.StringVar(&f.Until, "until", "", "run the program up to this `BLOCK`, which is not reused if its result may vary;\n"+
-		"later blocks stay as they are")
+	flags.StringVar(&f.Until, "until", "", "run the program up to this `BLOCK`, which runs again if its result may\n"+
+		"vary; later blocks stay as they are")
 	flags.BoolVar(&f.Fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.StringSliceVar(&f.Always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
 	flags.StringSliceVar(
@@ -218,7 +218,7 @@ func (f *runFlags) check() error {
 	}
 	if f.Contents != nil && (f.Write || f.Merge) {
 		return &usageError{err: errors.New("the contents are given, so the file is not written"),
-			hint: "leave out `--write` and `--merge`"}
+			hint: "save the file, and run it without the contents"}
 	}
 	if f.Timeout < 0 {
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate run FILE --timeout 30s`"}

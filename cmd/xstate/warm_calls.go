@@ -32,8 +32,8 @@ func (w *warmCalls) Operate(ctx context.Context, call verb.Call) (any, *api.Erro
 	return w.doer(nil).Operate(ctx, call)
 }
 
-// own returns the server of this process, which it starts if no other one serves the store. Only a run and exec make a store. It
-// returns nil where the call finds the server of another process, or works alone.
+// own returns the server of this process, which it starts if no other one serves the store. Only a run and exec make a
+// store. It returns nil where the call finds the server of another process, or works alone.
 func (w *warmCalls) own(call verb.Call) *serve.Server {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,17 +2,17 @@
 //
 // # Nouns
 //
-// There are four. The front is a process of Python (the package xstate_jupyter in this folder) that speaks the messaging
-// protocol of Jupyter, on the classes of ipykernel. The pipe is how the front asks for operations: lines of JSON, the
-// requests of package verb with a number each. A notebook is what the front knows of the cells: their ids, order and
-// texts. A specification (kernelspec) is how Jupyter finds the kernel.
+// There are four. The front is a process of Python (the package xstate_jupyter in this folder) that speaks the
+// messaging protocol of Jupyter, on the classes of ipykernel. The pipe is how the front asks for operations: lines of
+// JSON, the requests of package verb with a number each. A notebook is what the front knows of the cells: their ids,
+// order and texts. A specification (kernelspec) is how Jupyter finds the kernel.
 //
 // # The promise
 //
-// Running a cell gives what a run of the notebook from the top gives. The cell and the cells above it are brought up to
-// date, and the cell is executed again if its result may vary. Cells below it keep what they have, and are executed when
-// they are run, or with the mode auto at once. The notebook is one session with the command line and with agents: it is
-// named after the file of the notebook, if that is known.
+// Running a cell gives what a run of the notebook from the top gives. The cell and the cells above it are brought up
+// to date, and the cell is executed again if its result may vary. Cells below it keep what they have, and are executed
+// when they are run, or with the mode auto at once. The notebook is one session with the command line and with agents:
+// it is named after the file of the notebook, if that is known.
 //
 // # Why not in Go alone
 //

@@ -13,13 +13,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
 )
-
-// CodeNoJupyter says that no interpreter can run the front.
-const CodeNoJupyter state.Code = "no-jupyter"
 
 // Options say what a kernel serves.
 type Options struct {
@@ -70,7 +68,7 @@ func Serve(ctx context.Context, operations verb.Operations, o Options) error {
 	err = p.serve(ctx, fromFront, fromUs)
 	fromUs.Close()
 	if ended := cmd.Wait(); ended != nil && ctx.Err() == nil {
-		return &state.Error{Code: CodeNoJupyter, Message: "the kernel's process in Python ended: " + ended.Error(),
+		return &state.Error{Code: api.CodeNoJupyter, Message: "the kernel's process in Python ended: " + ended.Error(),
 			Hint: "its log says why; " + o.Python + " needs ipykernel", Err: err}
 	}
 	return err
@@ -167,7 +165,7 @@ func Check(ctx context.Context, python string, environ []string) error {
 	cmd := exec.CommandContext(ctx, python, "-c", "import ipykernel")
 	cmd.Env = environ
 	if err := cmd.Run(); err != nil {
-		return &state.Error{Code: CodeNoJupyter, Message: python + " has no ipykernel",
+		return &state.Error{Code: api.CodeNoJupyter, Message: python + " has no ipykernel",
 			Hint: python + " -m pip install ipykernel", Err: err}
 	}
 	return nil

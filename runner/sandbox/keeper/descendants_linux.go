@@ -116,8 +116,8 @@ func Parent(pid int) int {
 	return 0
 }
 
-// Exiting reports whether a process has begun to end, or has ended: it runs no code of its program any more. Its ends of
-// pipes close before it is a zombie, so a reader may know that it is done before its parent does.
+// Exiting reports whether a process has begun to end, or has ended: it runs no code of its program any more. Its ends
+// of pipes close before it is a zombie, so a reader may know that it is done before its parent does.
 func Exiting(pid int) bool {
 	const exiting = 4 // PF_EXITING, see proc_pid_stat(5) and include/linux/sched.h
 	fields := stat(pid)
