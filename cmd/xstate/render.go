@@ -18,6 +18,9 @@ import (
 // outputText renders one output for a terminal: text as it is, except for places in blocks; pictures and other rich
 // media by kind and size.
 func (p *places) outputText(o output.Output) string {
+	if o.Kind == "update" {
+		return ""
+	}
 	if len(o.Data) == 0 {
 		return p.printed(o.Text)
 	}
@@ -70,7 +73,7 @@ func (p *places) outputs(list []output.Output, e *state.ExecError) string {
 // outputsOn renders the same for a terminal, for lines that begin with a margin. It is printed by verbatim.
 func (p *places) outputsOn(u *term.UI, list []output.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
-	for _, o := range list {
+	for _, o := range output.Visible(list) {
 		b.WriteString(p.outputOn(u, o, margin))
 		if o.Kind == "result" || o.Kind == "display" {
 			endLine(&b)

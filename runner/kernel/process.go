@@ -413,7 +413,7 @@ func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 		p.printed.came(ev.Kind, ev.Shared, ev.Upto, body, sink)
 		return
 	}
-	if json.Unmarshal(body, &ev.Data) != nil {
+	if ev.Kind != "clear" && json.Unmarshal(body, &ev.Data) != nil {
 		return
 	}
 	if sink.Show != nil {

@@ -1,18 +1,31 @@
 package output
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Limit is how much of the output of one node is kept, in bytes: text and display data together. A node is a
 // statement at the top level of a block.
 const Limit = 16 << 20
 
 // Output is one thing that a node printed or displayed. A node has a list of them, in order.
+//
+// Two kinds are about other outputs. An update replaces the data of the displays with its ID. A clear removes what its
+// block put out before it. Join carries out both; an update remains if the display is another block's.
 type Output struct {
-	Kind string            `json:"kind"` // stdout, stderr, display or result
+	Kind string            `json:"kind"` // stdout, stderr, display, result, update or clear
 	Text string            `json:"text,omitempty"`
-	Data map[string]string `json:"data,omitempty"` // media type → text, images in base64; for display and result
+	Data map[string]string `json:"data,omitempty"`       // media type → text, images in base64; for display, result, update
+	ID   string            `json:"display_id,omitempty"` // of display and update
+	Wait bool              `json:"wait,omitempty"`       // of clear: only when the next output comes
 	// Dropped is how much of this output, or after it of this kind, was dropped beyond Limit, in bytes.
 	Dropped int64 `json:"dropped,omitempty"`
+}
+
+// Visible returns the outputs that a block shows itself: all but updates of what other blocks show.
+func Visible(outputs []Output) []Output {
+	return slices.DeleteFunc(slices.Clone(outputs), func(o Output) bool { return o.Kind == "update" || o.Kind == "clear" })
 }
 
 // Note says in one line what of the output was dropped; "" when nothing was.

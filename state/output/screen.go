@@ -21,7 +21,9 @@ type Screen struct {
 	limit   int // 0: Limit; below 0: none
 	full    bool
 	dropped map[string]int64
-	compact int // pieces that are left when neighbours are joined
+	compact int  // pieces that are left when neighbours are joined
+	cleared bool // what came before these outputs is gone
+	waiting bool // the next output clears
 }
 
 // Join joins the outputs of nodes that ran one after another: the screen after the last of them.
@@ -38,8 +40,22 @@ const screenRows = 64
 
 // Add takes an output.
 func (s *Screen) Add(o Output) {
-	if o.Kind == "display" || o.Kind == "result" {
+	if s.waiting && o.Kind != "clear" {
+		s.clear()
+	}
+	switch o.Kind {
+	case "display", "result":
 		s.addData(o)
+		return
+	case "update":
+		if !s.update(o) {
+			s.addData(o)
+		}
+		return
+	case "clear":
+		if s.waiting = o.Wait; !o.Wait {
+			s.clear()
+		}
 		return
 	}
 	if s.streams == nil {
@@ -58,6 +74,33 @@ func (s *Screen) Add(o Output) {
 	}
 }
 
+// clear removes all that came.
+func (s *Screen) clear() { *s = Screen{limit: s.limit, cleared: true} }
+
+// update replaces the data of the displays that an output is about. It reports whether there is one.
+func (s *Screen) update(o Output) (found bool) {
+	for _, p := range s.pieces {
+		if p.data == nil || p.id != o.ID {
+			continue
+		}
+		found = true
+		if n := sizeOf(o); s.full || s.room(n) < n {
+			p.lost += int64(n)
+			continue
+		}
+		p.data = o.Data
+	}
+	return found
+}
+
+func sizeOf(o Output) int {
+	n := len(o.Text)
+	for _, text := range o.Data {
+		n += len(text)
+	}
+	return n
+}
+
 // Full reports whether no more text fits.
 func (s *Screen) Full() bool { return s.full }
 
@@ -71,11 +114,14 @@ func (s *Screen) outputs(continued bool) []Output {
 	}
 	s.join()
 	var found []Output
+	if continued && s.cleared {
+		found = append(found, Output{Kind: "clear"})
+	}
 	last := map[string]int{}
 	for _, p := range s.pieces {
 		if len(p.text) > 0 || p.data != nil {
 			last[p.kind] = len(found)
-			found = append(found, Output{Kind: p.kind, Text: string(p.text), Data: p.data, Dropped: p.lost})
+			found = append(found, Output{Kind: p.kind, Text: string(p.text), Data: p.data, ID: p.id, Dropped: p.lost})
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.dropped)) {
@@ -85,6 +131,9 @@ func (s *Screen) outputs(continued bool) []Output {
 		} else if lost > 0 {
 			found = append(found, Output{Kind: kind, Dropped: lost})
 		}
+	}
+	if continued && s.waiting {
+		found = append(found, Output{Kind: "clear", Wait: true})
 	}
 	return found
 }
@@ -105,11 +154,8 @@ func (s *Screen) room(n int) int {
 
 // addData takes display data. Of data that does not fit, the text remains, as far as it fits.
 func (s *Screen) addData(o Output) {
-	n := len(o.Text)
-	for _, text := range o.Data {
-		n += len(text)
-	}
-	p := &piece{kind: o.Kind, text: []byte(o.Text), data: o.Data, lost: o.Dropped}
+	n := sizeOf(o)
+	p := &piece{kind: o.Kind, text: []byte(o.Text), data: o.Data, id: o.ID, lost: o.Dropped}
 	if p.data == nil {
 		p.data = map[string]string{}
 	}

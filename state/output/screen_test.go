@@ -128,3 +128,43 @@ func BenchmarkScreen(b *testing.B) {
 		s.Outputs()
 	}
 }
+
+// TestDisplays clears and updates across the nodes of a block.
+func TestDisplays(t *testing.T) {
+	text := func(kind, id, text string) Output {
+		return Output{Kind: kind, ID: id, Data: map[string]string{"text/plain": text}}
+	}
+	clear, later := Output{Kind: "clear"}, Output{Kind: "clear", Wait: true}
+	out := func(text string) Output { return Output{Kind: "stdout", Text: text} }
+	for _, c := range []struct {
+		name  string
+		nodes [][]Output
+		want  []Output
+	}{
+		{"an update of a display of the block", [][]Output{{text("display", "a", "1")}, {out("x"), text("update", "a", "2")}},
+			[]Output{text("display", "a", "2"), out("x")}},
+		{"an update of both displays with the id", [][]Output{{text("display", "a", "1"), text("display", "a", "2")},
+			{text("update", "a", "3")}}, []Output{text("display", "a", "3"), text("display", "a", "3")}},
+		{"an update of a display of another block", [][]Output{{text("update", "a", "2")}},
+			[]Output{text("update", "a", "2")}},
+		{"a clear in a later node", [][]Output{{out("1")}, {out("2"), clear, out("3")}, {out("4")}}, []Output{out("34")}},
+		{"a clear that waits for the next node", [][]Output{{out("1"), later}, {}, {out("2")}}, []Output{out("2")}},
+		{"a clear that waits for nothing", [][]Output{{out("1")}, {later}}, []Output{out("1")}},
+		{"an update after a clear", [][]Output{{text("display", "a", "1"), clear}, {text("update", "a", "2")}},
+			[]Output{text("update", "a", "2")}},
+		{"a result after a clear that waits", [][]Output{{out("1"), later}, {text("result", "", "2")}},
+			[]Output{text("result", "", "2")}},
+	} {
+		var recorded []Output
+		for _, node := range c.nodes {
+			var s Screen
+			for _, o := range node {
+				s.Add(o)
+			}
+			recorded = append(recorded, s.Outputs()...)
+		}
+		if diff := cmp.Diff(c.want, Join(recorded)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}

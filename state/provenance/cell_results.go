@@ -42,15 +42,16 @@ func cellResult(b *query.BlockView, count int) patch.CellResult {
 // cellOutputs are outputs of nbformat 4. Successive texts of one stream are one output, as Jupyter shows them.
 func cellOutputs(b *query.BlockView, count int) []any {
 	var list []any
-	for i := 0; i < len(b.Outputs); i++ {
-		o := b.Outputs[i]
+	outputs := output.Visible(b.Outputs)
+	for i := 0; i < len(outputs); i++ {
+		o := outputs[i]
 		if o.Kind != "stdout" && o.Kind != "stderr" {
 			list = append(list, richOutput(o, count))
 			continue
 		}
 		var text strings.Builder
-		for text.WriteString(o.Text + o.Note()); i+1 < len(b.Outputs) && b.Outputs[i+1].Kind == o.Kind; i++ {
-			text.WriteString(b.Outputs[i+1].Text + b.Outputs[i+1].Note())
+		for text.WriteString(o.Text + o.Note()); i+1 < len(outputs) && outputs[i+1].Kind == o.Kind; i++ {
+			text.WriteString(outputs[i+1].Text + outputs[i+1].Note())
 		}
 		list = append(list, map[string]any{"name": o.Kind, "output_type": "stream", "text": lines(text.String())})
 	}

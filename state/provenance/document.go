@@ -69,7 +69,7 @@ func (d *document) shown(b *query.BlockView) []patch.Text {
 	var plain []output.Output // not in list yet
 	figures := Figures(b.ID, b.Outputs)
 	images := d.options.Images
-	for _, o := range b.Outputs {
+	for _, o := range output.Visible(b.Outputs) {
 		_, isFigure := figureOf(o)
 		said, isMarkdown := o.Data["text/markdown"]
 		if images == nil || !isFigure && !isMarkdown {

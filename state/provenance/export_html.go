@@ -105,7 +105,7 @@ func (d *document) page() ([]byte, error) {
 
 func pageOutputs(b *query.BlockView) ([]pageOutput, error) {
 	var list []pageOutput
-	for _, o := range b.Outputs {
+	for _, o := range output.Visible(b.Outputs) {
 		x, err := richHTML(o)
 		if err != nil {
 			return nil, err

@@ -7051,6 +7051,8 @@ type Output struct {
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Data          map[string]string      `protobuf:"bytes,3,rep,name=data,proto3" json:"data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	DisplayId     string                 `protobuf:"bytes,5,opt,name=display_id,json=displayId,proto3" json:"display_id,omitempty"`
+	Wait          bool                   `protobuf:"varint,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	Dropped       float64                `protobuf:"fixed64,4,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7105,6 +7107,20 @@ func (x *Output) GetData() map[string]string {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *Output) GetDisplayId() string {
+	if x != nil {
+		return x.DisplayId
+	}
+	return ""
+}
+
+func (x *Output) GetWait() bool {
+	if x != nil {
+		return x.Wait
+	}
+	return false
 }
 
 func (x *Output) GetDropped() float64 {
@@ -12962,11 +12978,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\targuments\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12\x10\n" +
 	"\x03was\x18\x04 \x01(\tR\x03was\x12\x10\n" +
 	"\x03now\x18\x05 \x01(\tR\x03now\x12\x14\n" +
-	"\x05nodes\x18\x06 \x03(\tR\x05nodes\"\xb4\x01\n" +
+	"\x05nodes\x18\x06 \x03(\tR\x05nodes\"\xe7\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12/\n" +
-	"\x04data\x18\x03 \x03(\v2\x1b.xstate.v1.Output.DataEntryR\x04data\x12\x18\n" +
+	"\x04data\x18\x03 \x03(\v2\x1b.xstate.v1.Output.DataEntryR\x04data\x12\x1d\n" +
+	"\n" +
+	"display_id\x18\x05 \x01(\tR\tdisplayId\x12\x12\n" +
+	"\x04wait\x18\x06 \x01(\bR\x04wait\x12\x18\n" +
 	"\adropped\x18\x04 \x01(\x01R\adropped\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

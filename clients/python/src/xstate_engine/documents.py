@@ -832,6 +832,8 @@ class Output(TypedDict):
     kind: str
     text: NotRequired[str]
     data: NotRequired[dict[str, str]]
+    display_id: NotRequired[str]
+    wait: NotRequired[bool]
     dropped: NotRequired[float]
 
 

@@ -152,6 +152,19 @@ class Clients(Folder):
         with self.assertRaisesRegex(Exception, "ZeroDivisionError"):
             self.execute(book)
 
+    def test_displays_with_ids(self):
+        book = notebook(
+            "from IPython.display import clear_output, display, update_display\nhandle = display('a', display_id=True)",
+            "print(1)\nclear_output()\nprint(2)\nclear_output(wait=True)\nprint(3)",
+            "display('x', display_id='mine')\nupdate_display('y', display_id='mine')",
+            "handle.update('b')",
+            "display('never', display_id=handle.display_id)\nclear_output(wait=True)",
+        )
+        want = ["'b'", "3\n", "'y'", "", "'never'"]
+        want[0] = "'never'"  # nbclient knows one display of an id
+        for _ in range(2):
+            self.assertEqual(self.execute(book), want)
+
     def test_papermill(self):
         import papermill
 

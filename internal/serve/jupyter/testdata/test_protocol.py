@@ -30,6 +30,7 @@ class Python(jupyter_kernel_test.KernelTests):
     code_history_pattern = "1?2*"
     supported_history_operations = HISTORY
     code_inspect_sample = "zip"
+    code_clear_output = "from IPython.display import clear_output; clear_output()"
 
 
 class JavaScript(jupyter_kernel_test.KernelTests):

@@ -27,6 +27,10 @@ class Outputs:
             self._send("stream", {"name": kind, "text": output.get("text", "")})
         elif kind == "result":
             self._send("execute_result", {**content(output), "execution_count": self._count})
+        elif kind == "clear":
+            self._send("clear_output", {"wait": output.get("wait", False)})
+        elif kind == "update":
+            self._send("update_display_data", display(output, "", 0))
         else:
             self._send("display_data", display(output, self.block, self._displays))
             self._displays += 1
@@ -35,7 +39,7 @@ class Outputs:
 
     def complete(self, outputs: list[Output]) -> None:
         """Makes what is shown the recorded outputs: a part that ran again may have put out something else."""
-        if joined(self._sent) == joined(outputs):
+        if joined(self._sent) == joined(outputs) or _overwritten(self._sent):
             return
         if self._sent:
             self._send("clear_output", {"wait": False})
@@ -57,17 +61,35 @@ def content(output: Output) -> dict[str, Any]:
 
 def display(output: Output, block: str, number: int) -> dict[str, Any]:
     """A display with an id by which a later message finds it, whichever cell runs then."""
-    return {**content(output), "transient": {"display_id": f"xstate-{block}-{number}"}}
+    id = output.get("display_id") or f"xstate-{block}-{number}"
+    return {**content(output), "transient": {"display_id": id}}
 
 
 def displays(outputs: list[Output]) -> list[Output]:
-    return [o for o in outputs if o["kind"] not in ("stdout", "stderr", "result")]
+    return [o for o in outputs if o["kind"] == "display"]
+
+
+def _overwritten(outputs: list[Output]) -> bool:
+    """Whether a text moves the cursor. The record has the lines as they are in the end; a front end follows the cursor."""
+    return any(c in o.get("text", "") for o in outputs for c in "\r\b\x1b")
 
 
 def joined(outputs: list[Output]) -> list[Output]:
-    """Outputs in which neighbouring texts of one stream are one."""
+    """What is shown in the end: cleared, updated, and with neighbouring texts of one stream as one."""
     out: list[Output] = []
+    waiting = False
     for o in outputs:
+        if o["kind"] == "clear":
+            waiting = o.get("wait", False)
+            out = out if waiting else []
+            continue
+        if waiting:
+            out, waiting = [], False
+        shown = [i for i, x in enumerate(out) if o["kind"] == "update" and x.get("display_id") == o["display_id"]]
+        for i in shown:
+            out[i] = {**out[i], "data": o["data"]}
+        if shown:
+            continue
         if out and o["kind"] in ("stdout", "stderr") and o["kind"] == out[-1]["kind"]:
             out[-1] = {**out[-1], "text": out[-1].get("text", "") + o.get("text", "")}
         else:

@@ -61,9 +61,7 @@ class Baseline:
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):
             builtins.get_ipython = shell.get_ipython
-            builtins.display = lambda *objects, **_: [
-                self.recorder.rich("display", display.bundle(o, display.pretty)) for o in objects
-            ]
+            builtins.display = lambda *objects, **options: display.show(self.recorder, objects, **options)
         sys.argv = [started.name_of(options)]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
@@ -92,7 +90,7 @@ class Baseline:
             warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else None
         )  # each block shows its warnings, as with main.py
         self.ns.pop("__warningregistry__", None)
-        self.recorder.begin(request["filename"])
+        self.recorder.begin(request["filename"], request["filename"].strip("<>"))
         self.executing = True
         error = None
         try:

@@ -155,9 +155,8 @@ class Kernel:
         self.execution.interrupted = True
         raise KeyboardInterrupt
 
-    def display(self, *objects, **_):
-        for o in objects:
-            self.recorder.rich("display", display.bundle(o, display.pretty))
+    def display(self, *objects, **options):
+        return display.show(self.recorder, objects, **options)
 
     def serve(self):
         while True:

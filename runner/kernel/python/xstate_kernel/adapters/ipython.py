@@ -60,16 +60,24 @@ def _watch(hidden, module):
     if show is None:
         return  # the program is not a notebook: outside of xstate it has no shell either
 
-    def display(*objs, raw=False, display_id=None, **_):
-        for o in objs:
-            show(_Media(o) if raw and isinstance(o, dict) else o)
-        if display_id is not None:
-            return module.DisplayHandle(None if display_id is True else display_id)
+    recorder = builtins.__xstate__._recorder
 
-    def publish_display_data(data, metadata=None, **_):
-        show(_Media(data))
+    def display(*objs, raw=False, display_id=None, update=False, **given):
+        if update and display_id is None:
+            raise TypeError("display_id required for update_display")
+        shown = (_Media(o) if raw and isinstance(o, dict) else o for o in objs)
+        return show(*shown, display_id=display_id, update=update, **given)
 
-    for f in (display, publish_display_data):
+    def publish_display_data(data, metadata=None, *, transient=None, update=False, **_):
+        show(_Media(data), display_id=(transient or {}).get("display_id"), update=update)
+
+    def clear_output(wait=False):
+        recorder.clear(wait)
+
+    def _new_id():
+        return recorder.display_id()
+
+    for f in (display, publish_display_data, clear_output, _new_id):
         original = getattr(module, f.__name__)
         f.__qualname__, f.__module__, f.__doc__ = original.__qualname__, original.__module__, original.__doc__
         setattr(module, f.__name__, f)

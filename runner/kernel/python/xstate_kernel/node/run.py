@@ -125,7 +125,7 @@ class NodeRun:
         observe_names.watch_main(self.names)
         wanted = request.get("lined") and hasattr(sys, "monitoring")
         self.lines = line_coverage.LineCoverage(self.codes, self.kernel.blocks) if wanted else None
-        self.kernel.recorder.begin(request["node"])
+        self.kernel.recorder.begin(request["node"], f"{self.filename.strip('<>')}-{request['line']}")
         self.files.begin(process.files(), request.get("observed", 0), request.get("draws") or ())
         started.stdin.buffer.begin()
         if self.modules.attaches_databases:

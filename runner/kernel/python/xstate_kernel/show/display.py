@@ -20,6 +20,24 @@ def pretty(value):
     return pretty(value)
 
 
+def show(recorder, objects, display_id=None, update=False, clear=False, **_):
+    """Displays values, as display does in a notebook. With an id it returns an object of IPython, if that is installed,
+    which displays other values in their place."""
+    if clear:
+        recorder.clear(True)
+    if display_id is True:
+        display_id = recorder.display_id()
+    for o in objects:
+        recorder.rich("update" if update else "display", bundle(o, pretty), display_id)
+    if display_id is None:
+        return None
+    try:
+        from IPython.core.display_functions import DisplayHandle
+    except ImportError:
+        return None
+    return DisplayHandle(display_id)
+
+
 def text_of(request):
     """Returns the function that writes the result of a node as text."""
     return pretty if request.get("dialect") == "ipython" else repr

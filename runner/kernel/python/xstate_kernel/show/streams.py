@@ -171,7 +171,8 @@ class Recorder:
         self._forked = True
         self.look()
 
-    def begin(self, node):
+    def begin(self, node, place=""):
+        self._place, self._ids = place, 0
         self.loading, self._modules = set(), len(sys.modules)
         self.node, self.cited = node, set()
         self._writes, self._always, self._displays, self._tail = 0, False, 0, ["", ""]
@@ -287,15 +288,30 @@ class Recorder:
         finally:
             self._busy = False
 
-    def rich(self, kind, bundle):
-        """Sends display data: kind is "display" or "result", bundle maps a media type to text (images in base64)."""
+    def rich(self, kind, bundle, display_id=None):
+        """Sends display data: kind is "display", "update" or "result", bundle maps a media type to text (images in
+        base64)."""
         if self.captured is not None:
             self.captured.append(bundle)
             return
+        head = {"kind": kind} if display_id is None else {"kind": kind, "display_id": str(display_id)}
+        self._output(head, frames.encoded(bundle))
+
+    def clear(self, wait):
+        """Removes what the cell has shown, or with wait once there is something else to show."""
+        if self.captured is None:
+            self._output({"kind": "clear", "wait": bool(wait)}, b"")
+
+    def _output(self, head, body):
         self._displays += 1
         if get_ident() == self._home and not self._busy:
             self._send_all()
-        self._channel.send({"ev": "output", "node": self.node, "kind": kind}, frames.encoded(bundle))
+        self._channel.send({"ev": "output", "node": self.node, **head}, body)
+
+    def display_id(self):
+        """An id for a display, which is the same in each run of the node."""
+        self._ids += 1
+        return f"{self._place}-{self._ids}"
 
     def plain(self, document):
         """Sends the plain form of values."""
