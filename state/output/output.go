@@ -16,7 +16,7 @@ const Limit = 16 << 20
 type Output struct {
 	Kind string            `json:"kind"` // stdout, stderr, display, result, update or clear
 	Text string            `json:"text,omitempty"`
-	Data map[string]string `json:"data,omitempty"`       // media type → text, images in base64; for display, result, update
+	Data map[string]string `json:"data,omitempty"`       // media type → text, images in base64; of all but text
 	ID   string            `json:"display_id,omitempty"` // of display and update
 	Wait bool              `json:"wait,omitempty"`       // of clear: only when the next output comes
 	// Dropped is how much of this output, or after it of this kind, was dropped beyond Limit, in bytes.
@@ -25,7 +25,9 @@ type Output struct {
 
 // Visible returns the outputs that a block shows itself: all but updates of what other blocks show.
 func Visible(outputs []Output) []Output {
-	return slices.DeleteFunc(slices.Clone(outputs), func(o Output) bool { return o.Kind == "update" || o.Kind == "clear" })
+	return slices.DeleteFunc(slices.Clone(outputs), func(o Output) bool {
+		return o.Kind == "update" || o.Kind == "clear"
+	})
 }
 
 // Note says in one line what of the output was dropped; "" when nothing was.

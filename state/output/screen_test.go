@@ -141,13 +141,15 @@ func TestDisplays(t *testing.T) {
 		nodes [][]Output
 		want  []Output
 	}{
-		{"an update of a display of the block", [][]Output{{text("display", "a", "1")}, {out("x"), text("update", "a", "2")}},
+		{"an update of a display of the block",
+			[][]Output{{text("display", "a", "1")}, {out("x"), text("update", "a", "2")}},
 			[]Output{text("display", "a", "2"), out("x")}},
 		{"an update of both displays with the id", [][]Output{{text("display", "a", "1"), text("display", "a", "2")},
 			{text("update", "a", "3")}}, []Output{text("display", "a", "3"), text("display", "a", "3")}},
 		{"an update of a display of another block", [][]Output{{text("update", "a", "2")}},
 			[]Output{text("update", "a", "2")}},
-		{"a clear in a later node", [][]Output{{out("1")}, {out("2"), clear, out("3")}, {out("4")}}, []Output{out("34")}},
+		{"a clear in a later node", [][]Output{{out("1")}, {out("2"), clear, out("3")}, {out("4")}},
+			[]Output{out("34")}},
 		{"a clear that waits for the next node", [][]Output{{out("1"), later}, {}, {out("2")}}, []Output{out("2")}},
 		{"a clear that waits for nothing", [][]Output{{out("1")}, {later}}, []Output{out("1")}},
 		{"an update after a clear", [][]Output{{text("display", "a", "1"), clear}, {text("update", "a", "2")}},

@@ -70,7 +70,7 @@ def displays(outputs: list[Output]) -> list[Output]:
 
 
 def _overwritten(outputs: list[Output]) -> bool:
-    """Whether a text moves the cursor. The record has the lines as they are in the end; a front end follows the cursor."""
+    """Whether a text moves the cursor. The record has the lines as they end; a front end follows the cursor."""
     return any(c in o.get("text", "") for o in outputs for c in "\r\b\x1b")
 
 
