@@ -60,7 +60,7 @@ def _watch(hidden, module):
     if show is None:
         return  # the program is not a notebook: outside of xstate it has no shell either
 
-    recorder = builtins.__xstate__._recorder
+    recorder = getattr(builtins, "__xstate__")._recorder  # noqa: B009
 
     def display(*objs, raw=False, display_id=None, update=False, **given):
         if update and display_id is None:

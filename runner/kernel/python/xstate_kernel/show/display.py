@@ -32,7 +32,7 @@ def show(recorder, objects, display_id=None, update=False, clear=False, **_):
     if display_id is None:
         return None
     try:
-        from IPython.core.display_functions import DisplayHandle
+        from IPython.core.display_functions import DisplayHandle  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
     return DisplayHandle(display_id)
