@@ -8,6 +8,7 @@
 # make faults   planted faults (testdata/faults), each of which the tests of make test must find
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
+# make lab      a session in JupyterLab in Chromium, which must be installed, and the pictures of docs/notebooks.md
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
@@ -66,6 +67,9 @@ faults:
 readme: build
 	.ci/readme bin/xstate
 
+lab: build
+	.ci/lab bin/xstate
+
 notebooks: build
 	.ci/notebooks bin/xstate build/notebooks $(PYTHON)
 
@@ -111,6 +115,6 @@ man: build
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test test-all fuzz faults readme notebooks \
+.PHONY: check format vet lint build demo test test-all fuzz faults readme lab notebooks \
 	bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean

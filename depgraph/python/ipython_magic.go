@@ -14,7 +14,7 @@ var driverMagics = words(
 	doctest_mode automagic alias unalias history hist notebook lsmagic magic quickref page tb logstart logstop logon
 	logoff logstate who who_ls whos reset reset_selective store macro save edit run load loadpy recall rep rerun debug
 	psearch pdoc pdef pfile psource pinfo pinfo2 dirs pushd popd dhist bookmark rehashx killbgscripts lprun mprun
-	watermark reload sql tensorboard config_profile conda_env code_wrap subshell killbgscripts pycat profile`,
+	watermark reload sql tensorboard config_profile conda_env code_wrap subshell killbgscripts pycat profile xstate`,
 )
 
 // dynamicMagics are the driver magics that read, bind or delete names that the text does not show.

@@ -29,7 +29,7 @@ type Options struct {
 	Version    string   // of xstate
 }
 
-//go:embed xstate_jupyter/*.py
+//go:embed xstate_jupyter/*.py labextension
 var front embed.FS
 
 const frontRoot = "xstate_jupyter"
@@ -117,18 +117,17 @@ func unpacked() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := fs.Glob(front, frontRoot+"/*.py")
+	sum := sha256.New()
+	err = fs.WalkDir(front, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := front.ReadFile(name)
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+		return err
+	})
 	if err != nil {
 		return "", err
-	}
-	sum, texts := sha256.New(), map[string][]byte{}
-	for _, name := range files {
-		text, err := front.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
-		texts[name] = text
 	}
 	final := filepath.Join(cache, "xstate", "jupyter-"+hex.EncodeToString(sum.Sum(nil))[:16])
 	if _, err := os.Stat(final); err == nil {
@@ -142,13 +141,7 @@ func unpacked() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(folder)
-	err = os.Mkdir(filepath.Join(folder, frontRoot), 0o755)
-	for name, text := range texts {
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name), text, 0o644)
-		}
-	}
-	if err == nil {
+	if err = os.CopyFS(folder, front); err == nil {
 		err = os.Chmod(folder, 0o755)
 	}
 	if err == nil {

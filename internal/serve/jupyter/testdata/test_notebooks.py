@@ -186,6 +186,74 @@ class Clients(Folder):
         self.assertEqual(shown(nbformat.read(self.path, 4).cells[-1]), "21")
 
 
+class Page(Folder):
+    """The extension of JupyterLab, by the messages that it sends."""
+
+    def setUp(self):
+        super().setUp()
+        self.cells = {"a": "x = 1", "b": "print(x)", "c": "5"}
+        self.save(*self.cells.items())
+        self.open = self.front()
+        self.comm("comm_open", target_name="xstate")
+
+    def listed(self):
+        return [{"id": id, "source": source} for id, source in self.cells.items()]
+
+    def comm(self, kind, **more):
+        content = {"comm_id": "1", "data": {"cells": self.listed()}, **more}
+        self.open.client.shell_channel.send(self.open.client.session.msg(kind, content))
+
+    def says(self, key, wanted=lambda value: True):
+        """The next message to the page that says something of this kind."""
+        while True:
+            message = self.open.client.get_iopub_msg(timeout=WAIT)
+            data = message["content"].get("data", {}) if message["msg_type"] == "comm_msg" else {}
+            if key in data and wanted(data[key]):
+                return data
+
+    def run_cell(self, id, source):
+        self.cells[id] = source
+        self.open.send(id, source, xstate={"cells": self.listed()})
+
+    def states(self, wanted):
+        self.says("marks", lambda marks: {id: m["state"] for id, m in marks.items()} == wanted)
+
+    def test_marks(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        self.run_cell("a", "x = 2")
+        data = self.says("marks", lambda marks: marks.get("b", {}).get("state") == "stale")
+        self.assertRegex(data["marks"]["b"]["why"], r"\Ax changed, which the cell a writes \(\w{8}, now \w{8}\)\Z")
+        self.assertRegex(data["summary"], r"\Axstate: 1 stale · run them: \d+\.\d s\Z")
+        self.run_cell("a", "x = 1/0")
+        self.says("marks", lambda marks: marks.get("b", {}).get("state") == "blocked")
+
+    def test_cells_above_show_what_they_put_out(self):
+        self.run_cell("c", "x")
+        self.assertEqual(self.says("outputs", lambda shown: "b" in shown)["outputs"]["b"][0]["text"], "1\n")
+
+    def test_moved_cell(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        self.cells = {"b": "print(x)", "a": "x = 1", "c": "5"}
+        self.comm("comm_msg")
+        self.states({"a": "fresh", "b": "stale"})
+
+    def test_edit_of_an_agent(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        command("exec", "--session", "a.ipynb", "--replace", "a", "-c", "x = 3", folder=self.folder)
+        self.says("edited")
+        self.assertEqual(nbformat.read(self.path, 4).cells[0].source, "x = 3")
+
+    def test_a_saved_notebook_knows_what_is_fresh(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        self.open.restart()
+        self.comm("comm_open", target_name="xstate")
+        self.states({"a": "fresh", "b": "fresh"})
+
+
 class Lab(Folder):
     def test_cells_above_run_first(self):
         self.save(("a", "x = 1"), ("b", "y = x + 1"), ("c", "print(y)"))

@@ -6,11 +6,25 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import tempfile
 import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
+
+
+_QUESTION = re.compile(r"\?{1,2}[\w.*]+|[\w.*]+\?{1,2}")
+
+
+def is_question(source: str) -> bool:
+    """Whether a cell asks IPython for help on a name."""
+    return _QUESTION.fullmatch(source.strip()) is not None
+
+
+def is_command(source: str) -> bool:
+    """Whether a cell is a command of xstate."""
+    return source.split()[:1] == ["%xstate"] and "\n" not in source.strip()
 
 
 @dataclass
@@ -33,12 +47,14 @@ class Notebook:
     language: str
     cells: list[Cell] = field(default_factory=list)
     last: str = ""  # id of the cell that ran last
+    live: bool = False  # a front end sends all cells, so the file is not read
     _saved: float = 0  # time of the file that was read
     _in_file: set[str] = field(default_factory=set)
 
     def submit(self, source: str, id: str | None, deleted: list[str], hidden: bool = False) -> Cell:
         """Takes a cell that is to run. Without an id it is a new one, after the last."""
-        self._read()
+        if not self.live:
+            self._read()
         self.cells = [c for c in self.cells if c.id not in deleted]
         if hidden:
             self.cells = [c for c in self.cells if not (c.hidden and c.source == source)]
@@ -50,6 +66,25 @@ class Notebook:
         if not hidden:
             self.last = cell.id
         return cell
+
+    def take(self, given: list[dict[str, str]]) -> None:
+        """Takes all cells, in order, from a page that knows them. Hidden cells stay after those that they follow."""
+        self.live = True
+        order = [Cell(c["id"], c["source"]) for c in given]
+        for i, cell in enumerate(self.cells):
+            if cell.hidden:
+                before = {c.id: k for k, c in enumerate(order)}
+                order.insert(next((before[p.id] + 1 for p in reversed(self.cells[:i]) if p.id in before), 0), cell)
+        self.cells = order
+
+    def blocks(self) -> list[str]:
+        """The ids of the cells that are blocks."""
+        return [c.id for c in self.cells if self._is_code(c)]
+
+    def _is_code(self, cell: Cell) -> bool:
+        """Whether a cell is a block. In Python, commands and questions are: they do nothing to the program."""
+        asks = is_command(cell.source) or is_question(cell.source)
+        return bool(cell.source.strip()) and (self.language == "python" or not asks)
 
     def _after_last(self) -> int:
         """The place after the cell that ran last, and after the hidden ones that follow it."""
@@ -70,6 +105,7 @@ class Notebook:
                 "execution_count": None,
             }
             for c in self.cells
+            if self._is_code(c)
         ]
         about = {"kernelspec": {"name": "xstate", "display_name": "xstate", "language": self.language}}
         about["language_info"] = {"name": self.language}

@@ -6,7 +6,6 @@ import asyncio
 import fnmatch
 import os
 import platform
-import re
 import shlex
 import signal
 import subprocess
@@ -16,9 +15,10 @@ from typing import Any
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
-from .cells import Cell, Notebook, find_path
+from .cells import Cell, Notebook, find_path, is_command, is_question
 from .complete import complete, completeness, describe, name_at
-from .outputs import Output, Outputs, content, display, displays
+from .marks import marks, summary
+from .outputs import Output, Outputs, content, display, displays, saved
 from .pipe import Event, Failure, Pipe
 
 _LANGUAGES = {
@@ -55,7 +55,7 @@ _LANGUAGES = {
 
 _MODES = ("lazy", "auto")
 
-_QUESTION = re.compile(r"\?{1,2}[\w.*]+|[\w.*]+\?{1,2}")  # help on a name
+_LOOK_EVERY = 1.0  # seconds between two looks at what others edit
 
 
 @dataclass
@@ -86,7 +86,14 @@ class NotebookKernel(Kernel):
         self.mode = "lazy"
         self._pipe = Pipe()
         self._typed: list[_Typed] = []
-        self._shown: set[str] = set()  # cells whose outputs a front end has
+        self._shown: set[str] = set()  # blocks whose outputs a front end has
+        self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
+        self._busy = 0  # runs that were asked for
+        self._page = ""  # the comm of a page that shows marks; "": there is none
+        self._step = 0  # the last step of the session that is known here
+        self.shell_handlers["comm_open"] = self.comm_open
+        self.shell_handlers["comm_msg"] = self.comm_msg
+        self.shell_handlers["comm_close"] = self.comm_close
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is a message
 
     def pre_handler_hook(self) -> None:
@@ -110,14 +117,16 @@ class NotebookKernel(Kernel):
             self._typed.append(_Typed(self.execution_count, code))
         failed = None
         payload: list[dict[str, Any]] = []
-        words = code.split()
-        if words[:1] == ["%xstate"] and "\n" not in code.strip():
+        if is_command(code):
             await self._command(shlex.split(code.strip())[1:])
-        elif self.language == "python" and _QUESTION.fullmatch(code.strip()):
+        elif is_question(code):
             shown = await self._probe(code)
             text = "".join(content(o)["data"].get("text/plain", o.get("text", "")) for o in shown)
             payload.append({"source": "page", "data": {"text/plain": text}, "start": 0})
-        elif words:
+        elif code.strip():
+            cells = ((cell_meta or {}).get("xstate") or {}).get("cells")
+            if cells is not None:
+                self.notebook.take(cells)
             cell = self.notebook.submit(code, cell_id, (cell_meta or {}).get("deletedCells", []), hidden=silent)
             failed = await self._run(cell, silent)
         reply: dict[str, Any] = {"status": "ok", "execution_count": self.execution_count}
@@ -148,6 +157,7 @@ class NotebookKernel(Kernel):
             return self._fail(send, e.code, str(e), [f"{e.code}: {e}"])
         blocks = {b["id"]: b for b in done["blocks"]}
         mine = blocks[names[cell.id]]
+        self._ran(done)
         outputs.complete(mine["outputs"])
         if self._typed and not silent:
             self._typed[-1].result = mine.get("result")
@@ -156,6 +166,7 @@ class NotebookKernel(Kernel):
         if self.mode == "auto" and not silent and not done.get("stopped"):
             try:
                 later = await self._ask_run("", lambda event: None)
+                self._ran(later)
                 changed += [b for b in later["blocks"] if b["status"] in ("ran", "failed") and b["id"] != mine["id"]]
             except Failure as e:
                 send("stream", {"name": "stderr", "text": f"[xstate: the cells below were not run: {e}]\n"})
@@ -167,7 +178,11 @@ class NotebookKernel(Kernel):
 
     async def _ask_run(self, until: str, follow: Any) -> dict[str, Any]:
         request = {"File": self.notebook.path, "Contents": self.notebook.contents(), "Until": until}
-        answer: dict[str, Any] = await self._pipe.ask("Run", request, follow)
+        self._busy += 1
+        try:
+            answer: dict[str, Any] = await self._pipe.ask("Run", request, follow)
+        finally:
+            self._busy -= 1
         return answer
 
     def _failure_of(self, send: Any, mine: dict[str, Any], blocks: dict[str, Any]) -> dict[str, Any] | None:
@@ -196,15 +211,37 @@ class NotebookKernel(Kernel):
         send("error", error)
         return error
 
+    def _ran(self, done: dict[str, Any]) -> None:
+        """Notes what a run says of the blocks that it reached."""
+        self._step = done["step"]
+        for b in done["blocks"]:
+            if b["status"] != "new":
+                self._varying[b["id"]] = b.get("marks") or []
+
+    async def _plan(self) -> dict[str, Any] | None:
+        """What a run of the whole notebook would do; None if that cannot be said."""
+        try:
+            found: dict[str, Any] = await self._pipe.ask(
+                "Plan", {"File": self.notebook.path, "Contents": self.notebook.contents()}
+            )
+        except Failure:
+            return None
+        return found
+
     async def _report(self, changed: list[dict[str, Any]]) -> None:
-        """Refreshes displays of other cells that ran, and says in one line what ran and what is stale."""
+        """Refreshes what other cells show that ran, and says what ran and what is stale: in the margin, or without a
+        page that has one in a line of the cell."""
+        plan = await self._plan()
+        if self._page:
+            cells = dict(zip((b["id"] for b in (plan or {"blocks": []})["blocks"]), self.notebook.blocks()))
+            outputs = {cells[b["id"]]: saved(b) for b in changed if b["id"] in cells}
+            self._show(plan, outputs)
+            return
         seen = [b for b in changed if b["id"] in self._shown]
         for block in seen:
             for number, output in enumerate(displays(block["outputs"])):
                 self._publish("update_display_data", display(output, block["id"], number))
-        try:
-            plan = await self._pipe.ask("Plan", {"File": self.notebook.path, "Contents": self.notebook.contents()})
-        except Failure:
+        if plan is None:
             return
         stale = [
             b
@@ -219,6 +256,68 @@ class NotebookKernel(Kernel):
             parts.append(f"{_cells(stale)} {'is' if len(stale) == 1 else 'are'} stale ({seconds:.1f} s to run)")
         if parts:
             self._publish("display_data", {"data": {"text/plain": "xstate: " + ", ".join(parts)}, "metadata": {}})
+
+    def _show(self, plan: dict[str, Any] | None, outputs: dict[str, Any]) -> None:
+        """Sends the page the marks of cells, and the outputs of those that ran without being asked."""
+        found = marks(plan, self.notebook.blocks(), self._varying) if plan is not None else {}
+        self._send_page(
+            {"marks": found, "summary": summary(found, plan) if plan is not None else "", "outputs": outputs}
+        )
+
+    def _send_page(self, data: dict[str, Any]) -> None:
+        if self.session and self._page:
+            self.session.send(self.iopub_socket, "comm_msg", {"comm_id": self._page, "data": data})
+
+    async def comm_open(self, stream: Any, ident: Any, parent: Any) -> None:
+        """A page of JupyterLab opens the comm xstate. Widgets have no comm here."""
+        content = parent["content"]
+        if content["target_name"] != "xstate":
+            if self.session:
+                self.session.send(self.iopub_socket, "comm_close", {"comm_id": content["comm_id"], "data": {}}, parent)
+            return
+        self._page = content["comm_id"]
+        self._soon(self._look(content["data"]["cells"]))
+        self._soon(self._watch(self._page))
+
+    async def comm_msg(self, stream: Any, ident: Any, parent: Any) -> None:
+        content = parent["content"]
+        if content["comm_id"] == self._page:
+            self._soon(self._look(content["data"]["cells"]))
+
+    async def comm_close(self, stream: Any, ident: Any, parent: Any) -> None:
+        if parent["content"]["comm_id"] == self._page:
+            self._page = ""
+
+    def _soon(self, work: Any) -> None:
+        """Does something on the loop of the main shell: comms come in the threads of subshells, too."""
+        asyncio.run_coroutine_threadsafe(self._logged(work), self.io_loop.asyncio_loop)
+
+    async def _logged(self, work: Any) -> None:
+        try:
+            await work
+        except Exception:
+            self.log.exception("a message of the page was not carried out")
+
+    async def _look(self, cells: list[dict[str, str]]) -> None:
+        """Takes the cells of a page, and shows their marks."""
+        self.notebook.take(cells)
+        plan = await self._plan()
+        if plan is not None:
+            self._show(plan, {})
+
+    async def _watch(self, page: str) -> None:
+        """Tells a page when others have edited the program: an agent, or the command line."""
+        while self._page == page:
+            await asyncio.sleep(_LOOK_EVERY)
+            try:
+                log = await self._pipe.ask("Log", {"Session": self.notebook.path, "Limit": 10})
+            except Failure:
+                continue  # there is no session yet
+            news = [s for s in log["steps"] if s["step"] > self._step]
+            if self._step and any(s["kind"] not in ("run", "verify") for s in news) and not self._busy:
+                self._send_page({"edited": True})
+            if news and not self._busy:
+                self._step = news[0]["step"]
 
     async def _command(self, arguments: list[str]) -> None:
         """Carries out %xstate: a mode, or a command about this notebook."""

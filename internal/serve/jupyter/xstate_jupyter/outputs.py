@@ -65,6 +65,23 @@ def display(output: Output, block: str, number: int) -> dict[str, Any]:
     return {**content(output), "transient": {"display_id": id}}
 
 
+def saved(block: dict[str, Any]) -> list[dict[str, Any]]:
+    """The outputs of a block as a notebook has them (nbformat 4)."""
+    found: list[dict[str, Any]] = []
+    for o in block["outputs"]:
+        if o["kind"] in ("stdout", "stderr"):
+            found.append({"output_type": "stream", "name": o["kind"], "text": o.get("text", "")})
+        elif o["kind"] == "result":
+            found.append({"output_type": "execute_result", "execution_count": None, **content(o)})
+        elif o["kind"] == "display":
+            found.append({"output_type": "display_data", **content(o)})
+    error = block.get("error")
+    if error is not None:
+        lines = list(error.get("traceback") or [f"{error['type']}: {error['message']}"])
+        found.append({"output_type": "error", "ename": error["type"], "evalue": error["message"], "traceback": lines})
+    return found
+
+
 def displays(outputs: list[Output]) -> list[Output]:
     return [o for o in outputs if o["kind"] == "display"]
 

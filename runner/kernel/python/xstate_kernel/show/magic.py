@@ -23,7 +23,7 @@ _FRONT_END = frozenset(
     history hist notebook lsmagic magic quickref page tb logstart logstop logon logoff logstate store macro save edit
     load loadpy recall rep rerun debug psearch pdoc pdef pfile psource pinfo pinfo2 dirs pushd popd dhist bookmark
     rehashx killbgscripts lprun mprun watermark reload sql tensorboard config_profile conda_env code_wrap subshell
-    pycat profile unload_ext reload_ext""".split()
+    pycat profile unload_ext reload_ext xstate""".split()
 )
 # Extensions that only configure a front end.
 _NO_EFFECT = frozenset(
