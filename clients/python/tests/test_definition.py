@@ -69,7 +69,7 @@ class TestDefinition(unittest.TestCase):
         s.exec("1", replace="b", append=True, language="l", budget=1, timeout=1, detach=True, **offers)
         s.run(
             "f.py", arguments=["a"], timeout=1, detach=True, verify=True, fresh=True, always=["a"], never=["b"],
-            restore_files=True, jobs=2, write=True, expect=1, merge=True, **offers,
+            restore_files=True, jobs=2, write=True, expect=1, merge=True, contents="c", until="b", **offers,
         )  # fmt: skip
         s.calls(waiting=True, tool="t", block="b", since=1, cost=True)
         s.approve(1, choice="c", deny=True, reason="r", result=None, by="b")
@@ -82,7 +82,7 @@ class TestDefinition(unittest.TestCase):
         s.undo(3, by="a", dry_run=True, keep_file=True)
         s.rollback(0, keep_file=True)
         s.fork("n", at_step=0)
-        s.plan("f.py", arguments=["a"])
+        s.plan("f.py", arguments=["a"], contents="c")
         s.why("b")
         s.value("x", at_step=0)
         s.history(limit=0, after=1)

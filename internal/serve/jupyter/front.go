@@ -62,7 +62,7 @@ func Serve(ctx context.Context, operations verb.Operations, o Options) error {
 	}
 	defer context.AfterFunc(ctx, func() { fromUs.Close() })() // and then the front ends
 	p := &pipe{operations: operations, call: verb.Call{
-		Folder: o.Folder, Environ: append(o.Environ, "XSTATE_PYTHON="+o.Python), PID: os.Getpid(),
+		Folder: o.Folder, Environ: o.Environ, PID: os.Getpid(),
 		Door: wording.CommandLine,
 	}}
 	err = p.serve(ctx, fromFront, fromUs)

@@ -349,10 +349,18 @@ class Session:
         return Session(self.engine, done["session"], self._origin, done.get("folder"))
 
     def plan(
-        self, file: str | os.PathLike[str] | None = None, *, arguments: list[str] | None = None
+        self,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        arguments: list[str] | None = None,
+        contents: str | None = None,
     ) -> documents.Plan:
-        """Reports what run would do now, why, and for how long. Nothing is executed."""
+        """Reports what run would do now, why, and for how long. Nothing is executed.
+
+        contents is what the file would hold, if it is not saved.
+        """
         request = self._request(None, file=_path(file), arguments=arguments)
+        request.update(_given(contents=contents))
         request.pop("origin", None)
         return self.engine.call("QueryService/Plan", request)
 

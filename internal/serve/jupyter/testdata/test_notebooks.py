@@ -245,6 +245,18 @@ class Page(Folder):
         command("exec", "--session", "a.ipynb", "--replace", "a", "-c", "x = 3", folder=self.folder)
         self.says("edited")
         self.assertEqual(nbformat.read(self.path, 4).cells[0].source, "x = 3")
+        self.cells["a"] = "x = 3"
+        self.comm("comm_msg")
+        self.states({"a": "fresh", "b": "fresh", "c": "fresh"})
+
+    def test_run_by_others(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        self.run_cell("a", "x = 4")
+        self.states({"a": "fresh", "b": "stale"})
+        self.save(*self.cells.items())
+        command("run", "a.ipynb", folder=self.folder)
+        self.assertEqual(self.says("outputs", lambda shown: "b" in shown)["outputs"]["b"][0]["text"], "4\n")
 
     def test_a_saved_notebook_knows_what_is_fresh(self):
         self.run_cell("b", "print(x)")

@@ -13,7 +13,6 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-
 _QUESTION = re.compile(r"\?{1,2}[\w.*]+|[\w.*]+\?{1,2}")
 
 

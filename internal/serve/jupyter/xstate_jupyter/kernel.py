@@ -9,6 +9,7 @@ import platform
 import shlex
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,7 @@ class NotebookKernel(Kernel):
         self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
         self._busy = 0  # runs that were asked for
         self._page = ""  # the comm of a page that shows marks; "": there is none
+        self._marks: dict[str, dict[str, str]] = {}  # of cells, as the page has them
         self._step = 0  # the last step of the session that is known here
         self.shell_handlers["comm_open"] = self.comm_open
         self.shell_handlers["comm_msg"] = self.comm_msg
@@ -176,8 +178,13 @@ class NotebookKernel(Kernel):
             return self._fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
         return self._failure_of(send, mine, blocks)
 
+    def _program(self) -> dict[str, str]:
+        """What a run or a plan is about. The session remembers the interpreter, for the command line."""
+        python = sys.executable if self.language == "python" else ""
+        return {"File": self.notebook.path, "Contents": self.notebook.contents(), "Python": python}
+
     async def _ask_run(self, until: str, follow: Any) -> dict[str, Any]:
-        request = {"File": self.notebook.path, "Contents": self.notebook.contents(), "Until": until}
+        request = {**self._program(), "Until": until}
         self._busy += 1
         try:
             answer: dict[str, Any] = await self._pipe.ask("Run", request, follow)
@@ -221,9 +228,7 @@ class NotebookKernel(Kernel):
     async def _plan(self) -> dict[str, Any] | None:
         """What a run of the whole notebook would do; None if that cannot be said."""
         try:
-            found: dict[str, Any] = await self._pipe.ask(
-                "Plan", {"File": self.notebook.path, "Contents": self.notebook.contents()}
-            )
+            found: dict[str, Any] = await self._pipe.ask("Plan", self._program())
         except Failure:
             return None
         return found
@@ -259,10 +264,9 @@ class NotebookKernel(Kernel):
 
     def _show(self, plan: dict[str, Any] | None, outputs: dict[str, Any]) -> None:
         """Sends the page the marks of cells, and the outputs of those that ran without being asked."""
-        found = marks(plan, self.notebook.blocks(), self._varying) if plan is not None else {}
-        self._send_page(
-            {"marks": found, "summary": summary(found, plan) if plan is not None else "", "outputs": outputs}
-        )
+        self._marks = marks(plan, self.notebook.blocks(), self._varying) if plan is not None else {}
+        told = summary(self._marks, plan) if plan is not None else ""
+        self._send_page({"marks": self._marks, "summary": told, "outputs": outputs})
 
     def _send_page(self, data: dict[str, Any]) -> None:
         if self.session and self._page:
@@ -313,11 +317,29 @@ class NotebookKernel(Kernel):
                 log = await self._pipe.ask("Log", {"Session": self.notebook.path, "Limit": 10})
             except Failure:
                 continue  # there is no session yet
-            news = [s for s in log["steps"] if s["step"] > self._step]
-            if self._step and any(s["kind"] not in ("run", "verify") for s in news) and not self._busy:
+            news = [s["kind"] for s in log["steps"] if s["step"] > self._step]
+            if not news or self._busy:
+                continue
+            known, self._step = self._step, log["steps"][0]["step"]
+            if known and any(kind not in ("run", "verify") for kind in news):
                 self._send_page({"edited": True})
-            if news and not self._busy:
-                self._step = news[0]["step"]
+            elif known:
+                await self._show_run()
+
+    async def _show_run(self) -> None:
+        """Shows what others ran: the marks of all cells, and the outputs of those that are fresh by now."""
+        plan = await self._plan()
+        if plan is None:
+            return
+        before, outputs = self._marks, {}
+        found = marks(plan, self.notebook.blocks(), self._varying)
+        for cell, block in zip(self.notebook.blocks(), plan["blocks"]):
+            mark = found.get(cell)
+            if mark is not None and mark != before.get(cell):
+                asked = {"Session": self.notebook.path, "Block": block["id"]}
+                view: dict[str, Any] = await self._pipe.ask("Query", asked)
+                outputs[cell] = saved(view["block"])
+        self._show(plan, outputs)
 
     async def _command(self, arguments: list[str]) -> None:
         """Carries out %xstate: a mode, or a command about this notebook."""

@@ -78,7 +78,9 @@ def _watch(hidden, module):
         return recorder.display_id()
 
     for f in (display, publish_display_data, clear_output, _new_id):
-        original = getattr(module, f.__name__)
+        original = getattr(module, f.__name__, None)
+        if original is None:
+            continue  # another version has none
         f.__qualname__, f.__module__, f.__doc__ = original.__qualname__, original.__module__, original.__doc__
         setattr(module, f.__name__, f)
 
