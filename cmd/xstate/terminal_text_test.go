@@ -70,6 +70,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"show":     {{"show", file}, {"show", file, first}, {"show", file, "2"}, {"show", file, evil}},
 		"diff":     {{"diff", file, "1", "3"}, {"diff", file, "0"}, {"diff", file, evil}},
 		"graph":    {{"graph", "--session", evil}},
+		"kernel":   {{"kernel"}, {"kernel", "-f", evil, "--language", evil}, {"kernel", "install", "--python", evil}},
 		"fork":     {with("fork", "--session", file, "other "+evil), {"fork", "--session", file, "other " + evil}},
 		"apply":    {{"apply", evil}},
 		"rollback": {{"rollback", file, "--to-step", "2"}},
