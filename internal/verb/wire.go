@@ -57,7 +57,9 @@ func decode[T any](known []T, name string, data []byte) (any, error) {
 	for _, k := range known {
 		if t := typeOf(k); t.Name() == name {
 			value := reflect.New(t).Interface()
-			return value, json.Unmarshal(data, value)
+			d := json.NewDecoder(bytes.NewReader(data))
+			d.DisallowUnknownFields() // both ends are of one version
+			return value, d.Decode(value)
 		}
 	}
 	return nil, fmt.Errorf("there is no %q", name)

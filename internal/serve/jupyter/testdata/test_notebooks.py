@@ -63,7 +63,8 @@ class Front:
         self.client.wait_for_ready(timeout=WAIT)
 
     def send(self, id, code, **metadata):
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
+        content["allow_stdin"] = metadata.pop("allow_stdin", False)
         message = self.client.session.msg("execute_request", content, metadata={"cellId": id, **metadata})
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
@@ -333,6 +334,28 @@ class Lab(Folder):
         front.manager.interrupt_kernel()
         self.assertIn("error", [kind for kind, _ in front.follow(sent)])
         self.assertEqual(front.text("b", "x + 1"), "2")
+
+    def test_input(self):
+        code = "print('before')\nname = input('Who? ')\nprint('hello', name)"
+        self.save(("a", code))
+        front = self.front()
+        sent = front.send("a", code, allow_stdin=True)
+        asked = front.client.get_stdin_msg(timeout=WAIT)
+        self.assertEqual(asked["content"], {"prompt": "Who? ", "password": False})
+        front.client.input("Ada")
+        front.follow(sent)
+        self.assertEqual(front.text("a", code), "before\nhello Ada\n")  # the answer is recorded
+
+    def test_input_without_a_person(self):
+        self.assertRegex(self.front().text("a", "input('Who? ')"), r"Waiting: .*Who\?")
+
+    def test_input_is_interrupted(self):
+        front = self.front()
+        sent = front.send("a", "input('Who? ')", allow_stdin=True)
+        front.client.get_stdin_msg(timeout=WAIT)
+        front.manager.interrupt_kernel()
+        self.assertIn("error", [kind for kind, _ in front.follow(sent)])
+        self.assertEqual(front.text("b", "1 + 1"), "2")
 
     def test_restart_loses_nothing(self):
         self.save(("a", "x = 1\nprint('ran')"), ("b", "x + 1"))

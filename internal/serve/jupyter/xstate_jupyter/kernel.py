@@ -89,6 +89,7 @@ class NotebookKernel(Kernel):
         self._typed: list[_Typed] = []
         self._shown: set[str] = set()  # blocks whose outputs a front end has
         self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
+        self._interrupted = False
         self._busy = 0  # runs that were asked for
         self._page = ""  # the comm of a page that shows marks; "": there is none
         self._marks: dict[str, dict[str, str]] = {}  # of cells, as the page has them
@@ -130,14 +131,14 @@ class NotebookKernel(Kernel):
             if cells is not None:
                 self.notebook.take(cells)
             cell = self.notebook.submit(code, cell_id, (cell_meta or {}).get("deletedCells", []), hidden=silent)
-            failed = await self._run(cell, silent)
+            failed = await self._run(cell, silent, allow_stdin)
         reply: dict[str, Any] = {"status": "ok", "execution_count": self.execution_count}
         if failed is not None:
             return {**reply, **failed, "status": "error"}
         named = {key: await self._evaluate(text) for key, text in (user_expressions or {}).items()}
         return {**reply, "payload": payload, "user_expressions": named}
 
-    async def _run(self, cell: Cell, silent: bool) -> dict[str, Any] | None:
+    async def _run(self, cell: Cell, silent: bool, may_ask: bool) -> dict[str, Any] | None:
         """Brings the notebook up to date until a cell. Returns the error of the cell."""
         send = (lambda kind, message: None) if silent else self._publish
         outputs = Outputs(send, self.execution_count)
@@ -153,6 +154,9 @@ class NotebookKernel(Kernel):
 
         try:
             done = await self._ask_run(cell.id, follow)
+            while may_ask and await self._decide(done):
+                outputs.again()
+                done = await self._ask_run(cell.id, follow)
         except Failure as e:
             if e.code == "no-block":  # it holds no code
                 return None
@@ -208,15 +212,39 @@ class NotebookKernel(Kernel):
             if mine["status"] == "not-reached":
                 text = f"the cell was not executed: the cell {by} ends the program before it"
             return self._fail(send, "NotExecuted", text, ["NotExecuted: " + text])
-        if mine["status"] == "waiting":
-            text = "the cell waits for a decision: xstate calls --waiting"
-            return self._fail(send, "Waiting", text, ["Waiting: " + text])
         return None
 
     def _fail(self, send: Any, name: str, value: str, lines: list[str]) -> dict[str, Any]:
         error = {"ename": name, "evalue": value, "traceback": lines}
         send("error", error)
         return error
+
+    async def _decide(self, done: dict[str, Any]) -> bool:
+        """Asks the person for what a run waits for: input(), or whether a call may happen. False: nothing is."""
+        decided = False
+        for call in done.get("waiting") or []:
+            choices = call.get("choices") or []
+            answer = await self._input(call["question"] + (f" ({', '.join(choices)}) " if choices else ""))
+            if answer is None or (choices and answer not in choices):
+                return False
+            await self._pipe.ask("Approve", {"Calls": [call["call"]], "Choice": answer})
+            decided = True
+        return decided
+
+    async def _input(self, prompt: str) -> str | None:
+        """What a person types; None if that is interrupted."""
+        assert self.session is not None
+        self._interrupted = False
+        ident = self._get_shell_context_var(self._shell_parent_ident)
+        message = {"prompt": prompt, "password": False}
+        self.session.send(self.stdin_socket, "input_request", message, self.get_parent("shell"), ident=ident)
+        while not self._interrupted:
+            if self.stdin_socket.poll(0):
+                _, reply = self.session.recv(self.stdin_socket)
+                if reply is not None:
+                    return str(reply["content"]["value"])
+            await asyncio.sleep(0.02)
+        return None
 
     def _ran(self, done: dict[str, Any]) -> None:
         """Notes what a run says of the blocks that it reached."""
@@ -450,6 +478,7 @@ class NotebookKernel(Kernel):
 
     async def interrupt_request(self, stream: Any, ident: Any, parent: Any) -> None:
         """Interrupts the run. This is called in the thread of the control channel."""
+        self._interrupted = True
         self._pipe.interrupt()
         if self.session:
             self.session.send(stream, "interrupt_reply", {"status": "ok"}, parent, ident=ident)

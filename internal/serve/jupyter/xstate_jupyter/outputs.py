@@ -37,6 +37,12 @@ class Outputs:
         if output.get("dropped"):
             self._send("stream", {"name": "stderr", "text": f"[xstate: {output['dropped']} bytes more were dropped]\n"})
 
+    def again(self) -> None:
+        """The block runs again from its begin: what it puts out then takes the place of what it did."""
+        if self._sent:
+            self._send("clear_output", {"wait": True})
+        self._sent, self._displays = [], 0
+
     def complete(self, outputs: list[Output]) -> None:
         """Makes what is shown the recorded outputs: a part that ran again may have put out something else."""
         if joined(self._sent) == joined(outputs) or _overwritten(self._sent):

@@ -89,6 +89,8 @@ class Kernel:
         )
         if options.get("ipython"):
             builtins.display, builtins.get_ipython = self.display, shell.get_ipython
+            if not options.get("stdin"):
+                builtins.input = shell.ask
         # before the first snapshot of hidden state
         started.start(started.name_of(options), options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])

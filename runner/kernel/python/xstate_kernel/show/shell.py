@@ -148,3 +148,10 @@ def _evaluated(code):
 
 
 kept_names.keep("shell", __name__, get_ipython, ZMQInteractiveShell)
+
+
+def ask(prompt="", /):
+    """Takes the place of input in a notebook that has no standard input: the question and the answer are a call."""
+    import xstate
+
+    return xstate.ask(str(prompt))
