@@ -9,7 +9,6 @@ import os
 import re
 import tempfile
 import time
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +46,7 @@ class Notebook:
     cells: list[Cell] = field(default_factory=list)
     last: str = ""  # id of the cell that ran last
     live: bool = False  # a front end sends all cells, so the file is not read
+    _made: int = 0  # number of cells that got their ids here: the same in each run of a notebook
     _saved: float = 0  # time of the file that was read
     _in_file: set[str] = field(default_factory=set)
 
@@ -59,7 +59,8 @@ class Notebook:
             self.cells = [c for c in self.cells if not (c.hidden and c.source == source)]
         cell = next((c for c in self.cells if c.id == id), None) if id else None
         if cell is None:
-            cell = Cell(id or uuid.uuid4().hex[:8], source, hidden=hidden)
+            self._made += 1
+            cell = Cell(id or f"{'hidden' if hidden else 'cell'}-{self._made}", source, hidden=hidden)
             self.cells.insert(self._after_last(), cell)
         cell.source, cell.at = source, time.time()
         if not hidden:

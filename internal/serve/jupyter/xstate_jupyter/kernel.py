@@ -168,12 +168,12 @@ class NotebookKernel(Kernel):
         if self._typed and not silent:
             self._typed[-1].result = mine.get("result")
         self._shown.add(mine["id"])
-        changed = [b for b in done["blocks"] if b["status"] in ("ran", "failed") and b is not mine]
+        changed = [b for b in done["blocks"] if b["nodes"]["ran"] and b is not mine]
         if self.mode == "auto" and not silent and not done.get("stopped"):
             try:
                 later = await self._ask_run("", lambda event: None)
                 self._ran(later)
-                changed += [b for b in later["blocks"] if b["status"] in ("ran", "failed") and b["id"] != mine["id"]]
+                changed += [b for b in later["blocks"] if b["nodes"]["ran"] and b["id"] != mine["id"]]
             except Failure as e:
                 send("stream", {"name": "stderr", "text": f"[xstate: the cells below were not run: {e}]\n"})
         if not silent:
@@ -205,7 +205,7 @@ class NotebookKernel(Kernel):
                 lines.append("hint: " + error["hint"])
             return self._fail(send, error["type"], error["message"], lines)
         if mine["status"] in ("blocked", "not-reached"):
-            by = mine["reason"].get("by", "")
+            by = mine["reason"].get("by") or next((b["id"] for b in blocks.values() if b["status"] == "failed"), "")
             cause = (blocks.get(by) or {}).get("error") or {}
             why = f": {cause['type']}: {cause['message']}" if cause else ""
             text = f"the cell was not executed: it needs the cell {by}, which fails{why}"
