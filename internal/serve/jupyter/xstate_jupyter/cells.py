@@ -52,6 +52,8 @@ class Notebook:
 
     def submit(self, source: str, id: str | None, deleted: list[str], hidden: bool = False) -> Cell:
         """Takes a cell that is to run. Without an id it is a new one, after the last."""
+        if id and id.startswith("vscode-notebook-cell:"):
+            id = id.rsplit("#", 1)[-1]  # before it is the address of the document
         if not self.live:
             self._read()
         self.cells = [c for c in self.cells if c.id not in deleted]

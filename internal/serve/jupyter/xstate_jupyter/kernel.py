@@ -87,7 +87,7 @@ class NotebookKernel(Kernel):
         self.mode = "lazy"
         self._pipe = Pipe()
         self._typed: list[_Typed] = []
-        self._shown: set[str] = set()  # blocks whose outputs a front end has
+        self._shown: dict[str, Any] = {}  # what a front end shows of blocks, by their ids
         self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
         self._interrupted = False
         self._busy = 0  # runs that were asked for
@@ -167,17 +167,17 @@ class NotebookKernel(Kernel):
         outputs.complete(mine["outputs"])
         if self._typed and not silent:
             self._typed[-1].result = mine.get("result")
-        self._shown.add(mine["id"])
-        changed = [b for b in done["blocks"] if b["nodes"]["ran"] and b is not mine]
+        reached = [b for b in done["blocks"] if b is not mine]
         if self.mode == "auto" and not silent and not done.get("stopped"):
             try:
                 later = await self._ask_run("", lambda event: None)
                 self._ran(later)
-                changed += [b for b in later["blocks"] if b["nodes"]["ran"] and b["id"] != mine["id"]]
+                reached = [b for b in later["blocks"] if b["id"] != mine["id"]]
             except Failure as e:
                 send("stream", {"name": "stderr", "text": f"[xstate: the cells below were not run: {e}]\n"})
         if not silent:
-            await self._report(changed)
+            self._shown[mine["id"]] = saved(mine)
+            await self._report(reached)
         if done.get("stopped"):
             return self._fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
         return self._failure_of(send, mine, blocks)
@@ -261,16 +261,17 @@ class NotebookKernel(Kernel):
             return None
         return found
 
-    async def _report(self, changed: list[dict[str, Any]]) -> None:
-        """Refreshes what other cells show that ran, and says what ran and what is stale: in the margin, or without a
-        page that has one in a line of the cell."""
+    async def _report(self, reached: list[dict[str, Any]]) -> None:
+        """Refreshes what other cells show, and says what was refreshed and what is stale: in the margin, or without a
+        page that has one in a line of the cell. A block that was not executed may have another recorded result now."""
+        news = [b for b in reached if b["status"] != "new" and self._shown.get(b["id"]) != saved(b)]
+        seen = [b for b in news if b["id"] in self._shown]
+        self._shown.update((b["id"], saved(b)) for b in news)
         plan = await self._plan()
         if self._page:
             cells = dict(zip((b["id"] for b in (plan or {"blocks": []})["blocks"]), self.notebook.blocks()))
-            outputs = {cells[b["id"]]: saved(b) for b in changed if b["id"] in cells}
-            self._show(plan, outputs)
+            self._show(plan, {cells[b["id"]]: saved(b) for b in news if b["id"] in cells})
             return
-        seen = [b for b in changed if b["id"] in self._shown]
         for block in seen:
             for number, output in enumerate(displays(block["outputs"])):
                 self._publish("update_display_data", display(output, block["id"], number))
@@ -283,7 +284,7 @@ class NotebookKernel(Kernel):
         ]
         parts = []
         if seen:
-            parts.append(f"{_cells(seen)} ran again")
+            parts.append(f"{_cells(seen)} {'shows' if len(seen) == 1 else 'show'} something else now")
         if stale:
             seconds = sum(b["seconds"] for b in stale)
             parts.append(f"{_cells(stale)} {'is' if len(stale) == 1 else 'are'} stale ({seconds:.1f} s to run)")
