@@ -69,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		if stop = w.pass(ctx, blocks); stop == nil {
-			stop = w.finalizeFiles(w.whole()) // which may find that the store has lost what a file held
+			stop = w.finalizeFiles(w.settles()) // which may find that the store has lost what a file held
 		}
 		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil &&
 			deaths < maxDeaths { // between two nodes, so no node failed
@@ -206,9 +206,6 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 			return err
 		}
 	}
-	if !w.whole() {
-		return nil
-	}
 	return w.reachEnd(ctx)
 }
 
@@ -241,8 +238,9 @@ func (w *walk) want() {
 	}
 }
 
-// whole reports whether the walk goes to the end of the program.
-func (w *walk) whole() bool { return w.wanted == len(w.nodes) }
+// settles reports whether files are left as at the end of a program: one that ends where the walk does. Where it
+// continues, they stay as they are, unless some are open: their interpreter does not outlive the run.
+func (w *walk) settles() bool { return w.wanted == len(w.nodes) || len(w.pos.openKeys()) > 0 }
 
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {

@@ -369,13 +369,16 @@ func planDocumentOf(
 			Nodes:   []api.PlanNode{},
 			Whole:   b.Whole,
 		}
+		var traces []state.Digest
 		for _, n := range b.Nodes {
+			traces = append(traces, n.Trace)
 			node := api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)}
 			if node.Part = n.Facts.Label(); node.Part != "" {
 				node.Of = n.Text
 			}
 			pb.Nodes = append(pb.Nodes, node)
 		}
+		pb.Record = api.RecordOf(traces)
 		d.Blocks = append(d.Blocks, pb)
 	}
 	d.Seconds, d.Saved = micro(d.Seconds), micro(d.Saved)

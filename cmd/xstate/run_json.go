@@ -42,7 +42,9 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 			d.Result = &text
 		}
 	}
+	var traces []state.Digest
 	for i := range b.Nodes {
+		traces = append(traces, b.Nodes[i].Trace)
 		switch {
 		case executed(&b.Nodes[i]):
 			d.Nodes.Ran++
@@ -50,6 +52,7 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 			d.Nodes.Reused++
 		}
 	}
+	d.Record = api.RecordOf(traces)
 	return d
 }
 

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
@@ -107,6 +110,20 @@ type Block struct {
 	Marks   []string         `json:"marks,omitempty"`  // why the result may vary
 	Denied  []state.Denial   `json:"denied,omitempty"` // what its bounds forbade
 	Outputs []output.Output  `json:"outputs"`          // all of it in order, rich media included
+	Record  state.Digest     `json:"record,omitempty"` // see RecordOf
+}
+
+// RecordOf names a result by the traces of the nodes of a block: run and plan name one result alike. It is "" if a node
+// has no trace.
+func RecordOf(traces []state.Digest) state.Digest {
+	if len(traces) == 0 || slices.Contains(traces, "") {
+		return ""
+	}
+	var all strings.Builder
+	for _, t := range traces {
+		all.WriteString(string(t) + "\n")
+	}
+	return state.DigestOf([]byte(all.String()))
 }
 
 // NodeCounts are numbers of a block's nodes.
@@ -169,7 +186,8 @@ type PlanBlock struct {
 	Saved   float64          `json:"saved_seconds"`
 	Error   *state.ExecError `json:"error"`
 	Nodes   []PlanNode       `json:"nodes"`
-	Whole   string           `json:"whole,omitempty"` // why a function that it calls is one node
+	Whole   string           `json:"whole,omitempty"`  // why a function that it calls is one node
+	Record  state.Digest     `json:"record,omitempty"` // of the result that is reused, see RecordOf
 }
 
 // PlanNode is a node of a plan.

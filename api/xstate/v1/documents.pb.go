@@ -1075,6 +1075,7 @@ type Block struct {
 	Marks         []string               `protobuf:"bytes,13,rep,name=marks,proto3" json:"marks,omitempty"`
 	Denied        []*Denial              `protobuf:"bytes,15,rep,name=denied,proto3" json:"denied,omitempty"`
 	Outputs       []*Output              `protobuf:"bytes,14,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	Record        string                 `protobuf:"bytes,16,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1212,6 +1213,13 @@ func (x *Block) GetOutputs() []*Output {
 		return x.Outputs
 	}
 	return nil
+}
+
+func (x *Block) GetRecord() string {
+	if x != nil {
+		return x.Record
+	}
+	return ""
 }
 
 type BlockChange struct {
@@ -7814,6 +7822,7 @@ type PlanBlock struct {
 	Error         *ExecError             `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	Nodes         []*PlanNode            `protobuf:"bytes,9,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	Whole         string                 `protobuf:"bytes,10,opt,name=whole,proto3" json:"whole,omitempty"`
+	Record        string                 `protobuf:"bytes,11,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7914,6 +7923,13 @@ func (x *PlanBlock) GetNodes() []*PlanNode {
 func (x *PlanBlock) GetWhole() string {
 	if x != nil {
 		return x.Whole
+	}
+	return ""
+}
+
+func (x *PlanBlock) GetRecord() string {
+	if x != nil {
+		return x.Record
 	}
 	return ""
 }
@@ -12392,7 +12408,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tartifacts\x18\x04 \x03(\v2\x17.xstate.v1.ArtifactViewR\tartifacts\x12\x1e\n" +
 	"\n" +
 	"unrecorded\x18\x05 \x03(\tR\n" +
-	"unrecorded\"\xe4\x03\n" +
+	"unrecorded\"\xfc\x03\n" +
 	"\x05Block\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -12409,7 +12425,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05nodes\x18\f \x01(\v2\x15.xstate.v1.NodeCountsR\x05nodes\x12\x14\n" +
 	"\x05marks\x18\r \x03(\tR\x05marks\x12)\n" +
 	"\x06denied\x18\x0f \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12+\n" +
-	"\aoutputs\x18\x0e \x03(\v2\x11.xstate.v1.OutputR\aoutputsB\t\n" +
+	"\aoutputs\x18\x0e \x03(\v2\x11.xstate.v1.OutputR\aoutputs\x12\x16\n" +
+	"\x06record\x18\x10 \x01(\tR\x06recordB\t\n" +
 	"\a_result\"\xaf\x01\n" +
 	"\vBlockChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x0e\n" +
@@ -13056,7 +13073,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05loops\x18\x11 \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x120\n" +
 	"\bmanifest\x18\x12 \x03(\v2\x14.xstate.v1.DeviationR\bmanifest\x12#\n" +
 	"\x04lost\x18\x0e \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
-	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xb6\x02\n" +
+	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xce\x02\n" +
 	"\tPlanBlock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -13068,7 +13085,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05error\x18\b \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12)\n" +
 	"\x05nodes\x18\t \x03(\v2\x13.xstate.v1.PlanNodeR\x05nodes\x12\x14\n" +
 	"\x05whole\x18\n" +
-	" \x01(\tR\x05whole\"\x9f\x01\n" +
+	" \x01(\tR\x05whole\x12\x16\n" +
+	"\x06record\x18\v \x01(\tR\x06record\"\x9f\x01\n" +
 	"\bPlanNode\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x12\n" +
 	"\x04part\x18\x05 \x01(\tR\x04part\x12\x0e\n" +

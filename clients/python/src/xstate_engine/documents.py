@@ -149,6 +149,7 @@ class Block(TypedDict):
     marks: NotRequired[list[str]]
     denied: NotRequired[list[Denial]]
     outputs: list[Output]
+    record: NotRequired[str]
 
 
 class BlockChange(TypedDict):
@@ -923,6 +924,7 @@ class PlanBlock(TypedDict):
     error: ExecError | None
     nodes: list[PlanNode]
     whole: NotRequired[str]
+    record: NotRequired[str]
 
 
 class PlanNode(TypedDict):

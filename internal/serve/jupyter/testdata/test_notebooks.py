@@ -243,6 +243,21 @@ class Page(Folder):
             self.run_cell("a", f"x = {n}")
             self.assertEqual(self.says("outputs", lambda shown: "b" in shown)["outputs"]["b2"][0]["text"], f"{n}\n")
 
+    def test_taken_back_edits_make_cells_below_stale(self):
+        for n in (1, 2):
+            self.run_cell("a", f"x = {n}")
+            self.run_cell("b", "print(x)")
+            self.states({"a": "fresh", "b": "fresh"})
+        self.run_cell("a", "x = 1")
+        self.states({"a": "fresh", "b": "stale"})
+
+    def test_after_the_page_is_closed_the_file_counts(self):
+        self.run_cell("b", "print(x)")
+        self.states({"a": "fresh", "b": "fresh"})
+        self.comm("comm_close")
+        self.save(("a", "x = 2"), ("b", "print(x)"))
+        self.assertRegex(self.open.text("b", "print(x)"), "\\A2\n")
+
     def test_moved_cell(self):
         self.run_cell("b", "print(x)")
         self.states({"a": "fresh", "b": "fresh"})
@@ -308,6 +323,43 @@ class Lab(Folder):
         front = self.front()
         self.assertEqual(front.text("b", "print(x)"), "1\n")
         self.assertIn("NameError", front.text("b", "print(x)", deletedCells=["a"]))
+
+    def test_the_file_counts_whatever_its_time_is(self):
+        self.save(("a", "x = 1"), ("b", "print(x)"))
+        front = self.front()
+        self.assertEqual(front.text("b", "print(x)"), "1\n")
+        self.save(("a", "x = 2"), ("b", "print(x)"))
+        os.utime(self.path, (1e9, 1e9))
+        self.assertRegex(front.text("b", "print(x)"), r"\A2\n")
+
+    def test_cells_that_no_file_has_follow_each_other(self):
+        front = self.front()
+        for id, code in (("a", "x = 1"), ("b", "y = 2"), ("c", "print(y)"), ("a", "x = 1")):
+            front.text(id, code)
+        self.assertEqual(front.text("d", "print(y)"), "2\n")
+
+    def test_open_file(self):
+        cells = (("a", "f = open('g.txt', 'w')"), ("b", "f.write('a');"), ("c", "f.close()"), ("d", "open('g.txt').read()"))
+        self.save(*cells)
+        front = self.front()
+        self.assertEqual([front.text(*cell) for cell in cells], ["", "", "", "'a'"])
+
+    def test_commands(self):
+        self.save(("a", "x = 1"))
+        front = self.front()
+        front.text("a", "x = 1")
+        self.assertIn("up to date", front.text("c", "%xstate why a"))
+        self.assertIn("reuse", front.text("c", "%xstate plan"))
+        self.assertIn("UsageError", front.text("c", '%xstate why "'))
+        self.assertEqual([s["session"] for s in command(folder=self.folder)["sessions"]], ["a.ipynb"])
+
+    def test_every_request_has_a_reply(self):
+        self.save(("a", "x = 1"))
+        front = self.front()
+        with open(os.path.join(self.folder, "xstate.toml"), "w") as file:
+            file.write("[sandbox\n")
+        reply = front.client.execute("x?", reply=True, timeout=WAIT)
+        self.assertEqual(reply["content"]["status"], "error")
 
     def test_cells_that_are_not_saved(self):
         self.save(("a", "x = 1"))

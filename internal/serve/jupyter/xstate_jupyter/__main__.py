@@ -20,6 +20,8 @@ def _serve(arguments: list[str]) -> None:
 
     from .kernel import NotebookKernel
 
+    _forget_own_path()
+
     class Front(IPKernelApp):
         name = "xstate"
 
@@ -34,6 +36,15 @@ def _serve(arguments: list[str]) -> None:
     front.control_thread.join()
     front.close()
     os._exit(0)
+
+
+def _forget_own_path() -> None:
+    """Takes the folder of this package out of PYTHONPATH: commands that start from here have the user's."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    rest = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != own]
+    os.environ.pop("PYTHONPATH", None)
+    if rest:
+        os.environ["PYTHONPATH"] = os.pathsep.join(rest)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import tempfile
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +28,6 @@ def is_command(source: str) -> bool:
 class Cell:
     id: str
     source: str
-    at: float = 0  # when this text was known: when it ran, or when the file was saved
     hidden: bool = False  # code that a front end runs for itself
 
 
@@ -47,8 +45,8 @@ class Notebook:
     last: str = ""  # id of the cell that ran last
     live: bool = False  # a front end sends all cells, so the file is not read
     _made: int = 0  # number of cells that got their ids here: the same in each run of a notebook
-    _saved: float = 0  # time of the file that was read
-    _in_file: set[str] = field(default_factory=set)
+    _saved: tuple[int, ...] = ()  # the state of the file when it was read
+    _in_file: dict[str, str] = field(default_factory=dict)  # the texts that it had then, by the ids of cells
 
     def submit(self, source: str, id: str | None, deleted: list[str], hidden: bool = False) -> Cell:
         """Takes a cell that is to run. Without an id it is a new one, after the last."""
@@ -63,8 +61,9 @@ class Notebook:
         if cell is None:
             self._made += 1
             cell = Cell(id or f"{'hidden' if hidden else 'cell'}-{self._made}", source, hidden=hidden)
-            self.cells.insert(self._after_last(), cell)
-        cell.source, cell.at = source, time.time()
+            ordered = hidden or self.live or bool(self._in_file)
+            self.cells.insert(self._after_last() if ordered else len(self.cells), cell)
+        cell.source = source
         if not hidden:
             self.last = cell.id
         return cell
@@ -119,30 +118,28 @@ class Notebook:
         return "".join(c.source + "\n" for c in before)
 
     def _read(self) -> None:
-        """Takes order and texts from the file, if it was saved since it was read. A cell that ran after that keeps the
-        text with which it did."""
+        """Takes order and texts from the file, if it is another one than was read last. A cell whose text in the file
+        is the same keeps the text with which it ran."""
         try:
-            saved = os.stat(self.path).st_mtime
+            state = os.stat(self.path)
+            saved = (state.st_mtime_ns, state.st_size, state.st_ino)
             if saved == self._saved:
                 return
             with open(self.path, encoding="utf-8") as file:
                 found = [c for c in json.load(file)["cells"] if c["cell_type"] == "code"]
-            fresh = [Cell(c["id"], _text(c["source"]), saved) for c in found]
+            fresh = [Cell(c["id"], _text(c["source"])) for c in found]
         except (OSError, ValueError, KeyError, TypeError):
             return  # it is not there, or is no notebook with ids
         known = {c.id: c for c in self.cells}
-        order: list[Cell] = []
-        for c in fresh:
-            mine = known.get(c.id)
-            order.append(mine if mine is not None and mine.at > saved else c)
-        ids = {c.id for c in order}
+        order = [known[c.id] if c.id in known and self._in_file.get(c.id) == c.source else c for c in fresh]
+        texts = {c.id: c.source for c in fresh}
         for i, c in enumerate(self.cells):  # those that the file lacks
-            if c.id in ids or c.id in self._in_file:
+            if c.id in texts or c.id in self._in_file:
                 continue
             before = {o.id: k for k, o in enumerate(order)}
             at = next((before[p.id] + 1 for p in reversed(self.cells[:i]) if p.id in before), 0)
             order.insert(at, c)
-        self.cells, self._saved, self._in_file = order, saved, ids
+        self.cells, self._saved, self._in_file = order, saved, texts
 
 
 def _text(source: Any) -> str:

@@ -10,6 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
+import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +20,7 @@ from ipykernel.kernelbase import Kernel
 
 from .cells import Cell, Notebook, find_path, is_command, is_question
 from .complete import complete, completeness, describe, name_at
-from .marks import marks, summary
+from .marks import marks, record_of, summary
 from .outputs import Output, Outputs, content, display, displays, saved
 from .pipe import Event, Failure, Pipe
 
@@ -56,6 +58,11 @@ _LANGUAGES = {
 
 _MODES = ("lazy", "auto")
 
+# Commands that take --session. Others take a file, or are about no session.
+_ABOUT_SESSION = frozenset(
+    "why query log diff blame undo rollback fork calls approve replay evidence export artifact patch exec".split()
+)
+
 _LOOK_EVERY = 1.0  # seconds between two looks at what others edit
 
 
@@ -88,6 +95,7 @@ class NotebookKernel(Kernel):
         self._pipe = Pipe()
         self._typed: list[_Typed] = []
         self._shown: dict[str, Any] = {}  # what a front end shows of blocks, by their ids
+        self._records: dict[str, str] = {}  # the results that it shows, by name
         self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
         self._interrupted = False
         self._busy = 0  # runs that were asked for
@@ -118,24 +126,45 @@ class NotebookKernel(Kernel):
     ) -> dict[str, Any]:
         if store_history and not silent:
             self._typed.append(_Typed(self.execution_count, code))
+        try:
+            return await self._execute(code, silent, user_expressions or {}, allow_stdin, cell_meta or {}, cell_id)
+        except Failure as e:
+            failure = self._fail(self._publish, e.code, str(e), [f"{e.code}: {e}"])
+        except Exception as e:
+            self.log.exception("a cell was not carried out")
+            failure = self._fail(self._publish, type(e).__name__, str(e), traceback.format_exc().splitlines())
+        return {"status": "error", "execution_count": self.execution_count, **failure}
+
+    async def _execute(
+        self,
+        code: str,
+        silent: bool,
+        expressions: dict[str, str],
+        allow_stdin: bool,
+        meta: dict[str, Any],
+        cell_id: str | None,
+    ) -> dict[str, Any]:
         failed = None
         payload: list[dict[str, Any]] = []
         if is_command(code):
-            await self._command(shlex.split(code.strip())[1:])
-        elif is_question(code):
+            try:
+                await self._command(shlex.split(code.strip())[1:])
+            except ValueError as e:  # a quotation without an end
+                failed = self._fail(self._publish, "UsageError", str(e), [f"UsageError: {e}"])
+        elif self.language == "python" and is_question(code):
             shown = await self._probe(code)
             text = "".join(content(o)["data"].get("text/plain", o.get("text", "")) for o in shown)
             payload.append({"source": "page", "data": {"text/plain": text}, "start": 0})
         elif code.strip():
-            cells = ((cell_meta or {}).get("xstate") or {}).get("cells")
+            cells = (meta.get("xstate") or {}).get("cells")
             if cells is not None:
                 self.notebook.take(cells)
-            cell = self.notebook.submit(code, cell_id, (cell_meta or {}).get("deletedCells", []), hidden=silent)
+            cell = self.notebook.submit(code, cell_id, meta.get("deletedCells", []), hidden=silent)
             failed = await self._run(cell, silent, allow_stdin)
         reply: dict[str, Any] = {"status": "ok", "execution_count": self.execution_count}
         if failed is not None:
             return {**reply, **failed, "status": "error"}
-        named = {key: await self._evaluate(text) for key, text in (user_expressions or {}).items()}
+        named = {key: await self._evaluate(text) for key, text in expressions.items() if text.strip()}
         return {**reply, "payload": payload, "user_expressions": named}
 
     async def _run(self, cell: Cell, silent: bool, may_ask: bool) -> dict[str, Any] | None:
@@ -176,7 +205,7 @@ class NotebookKernel(Kernel):
             except Failure as e:
                 send("stream", {"name": "stderr", "text": f"[xstate: the cells below were not run: {e}]\n"})
         if not silent:
-            self._shown[mine["id"]] = saved(mine)
+            self._note_shown([mine])
             await self._report(reached)
         if done.get("stopped"):
             return self._fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
@@ -261,12 +290,17 @@ class NotebookKernel(Kernel):
             return None
         return found
 
+    def _note_shown(self, blocks: Iterable[dict[str, Any]]) -> None:
+        for b in blocks:
+            self._shown[b["id"]] = saved(b)
+            self._records[b["id"]] = b.get("record", "")
+
     async def _report(self, reached: list[dict[str, Any]]) -> None:
         """Refreshes what other cells show, and says what was refreshed and what is stale: in the margin, or without a
         page that has one in a line of the cell. A block that was not executed may have another recorded result now."""
         news = [b for b in reached if b["status"] != "new" and self._shown.get(b["id"]) != saved(b)]
         seen = [b for b in news if b["id"] in self._shown]
-        self._shown.update((b["id"], saved(b)) for b in news)
+        self._note_shown(b for b in reached if b["status"] != "new")
         plan = await self._plan()
         if self._page:
             cells = dict(zip((b["id"] for b in (plan or {"blocks": []})["blocks"]), self.notebook.blocks()))
@@ -293,7 +327,7 @@ class NotebookKernel(Kernel):
 
     def _show(self, plan: dict[str, Any] | None, outputs: dict[str, Any]) -> None:
         """Sends the page the marks of cells, and the outputs of those that ran without being asked."""
-        self._marks = marks(plan, self.notebook.blocks(), self._varying) if plan is not None else {}
+        self._marks = marks(plan, self.notebook.blocks(), self._varying, self._records) if plan is not None else {}
         told = summary(self._marks, plan) if plan is not None else ""
         self._send_page({"marks": self._marks, "summary": told, "outputs": outputs})
 
@@ -319,7 +353,7 @@ class NotebookKernel(Kernel):
 
     async def comm_close(self, stream: Any, ident: Any, parent: Any) -> None:
         if parent["content"]["comm_id"] == self._page:
-            self._page = ""
+            self._page, self.notebook.live = "", False
 
     def _soon(self, work: Any) -> None:
         """Does something on the loop of the main shell: comms come in the threads of subshells, too."""
@@ -332,11 +366,9 @@ class NotebookKernel(Kernel):
             self.log.exception("a message of the page was not carried out")
 
     async def _look(self, cells: list[dict[str, str]]) -> None:
-        """Takes the cells of a page, and shows their marks."""
+        """Takes the cells of a page, and shows how they are."""
         self.notebook.take(cells)
-        plan = await self._plan()
-        if plan is not None:
-            self._show(plan, {})
+        await self._refresh()
 
     async def _watch(self, page: str) -> None:
         """Tells a page when others have edited the program: an agent, or the command line."""
@@ -353,21 +385,26 @@ class NotebookKernel(Kernel):
             if known and any(kind not in ("run", "verify") for kind in news):
                 self._send_page({"edited": True})
             elif known:
-                await self._show_run()
+                await self._refresh()
 
-    async def _show_run(self) -> None:
-        """Shows what others ran: the marks of all cells, and the outputs of those that are fresh by now."""
+    async def _refresh(self) -> None:
+        """Shows the marks of all cells, and the recorded outputs of those that the page shows otherwise."""
         plan = await self._plan()
         if plan is None:
             return
-        before, outputs = self._marks, {}
-        found = marks(plan, self.notebook.blocks(), self._varying)
+        outputs = {}
         for cell, block in zip(self.notebook.blocks(), plan["blocks"]):
-            mark = found.get(cell)
-            if mark is not None and mark != before.get(cell):
-                asked = {"Session": self.notebook.path, "Block": block["id"]}
-                view: dict[str, Any] = await self._pipe.ask("Query", asked)
-                outputs[cell] = saved(view["block"])
+            record = block.get("record", "")
+            if not record or self._records.get(block["id"]) == record:
+                continue
+            asked = {"Session": self.notebook.path, "Block": block["id"]}
+            view: dict[str, Any] = (await self._pipe.ask("Query", asked))["block"]
+            has = record_of(n.get("trace", "") for n in view["nodes"])
+            if has == record:
+                outputs[cell] = saved(view)
+                self._note_shown([{**view, "record": record}])
+            else:
+                self._records.setdefault(block["id"], has)
         self._show(plan, outputs)
 
     async def _command(self, arguments: list[str]) -> None:
@@ -379,7 +416,11 @@ class NotebookKernel(Kernel):
                 self._publish("stream", {"name": "stderr", "text": f"the modes are {' and '.join(_MODES)}\n"})
             self._publish("stream", {"name": "stdout", "text": f"mode {self.mode}\n"})
             return
-        about = ["--session", self.notebook.path] if arguments and "--session" not in arguments else []
+        about: list[str] = []
+        if arguments[:1] and arguments[0] in _ABOUT_SESSION and "--session" not in arguments:
+            about = ["--session", self.notebook.path]
+        elif arguments in (["run"], ["plan"], ["preflight"]):
+            about = [self.notebook.path]
         ran = await asyncio.to_thread(
             subprocess.run,
             [os.environ["XSTATE"], *arguments, *about],

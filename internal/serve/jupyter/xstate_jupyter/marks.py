@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 _STATES = {
@@ -14,9 +16,11 @@ _STATES = {
 }
 
 
-def marks(plan: dict[str, Any], cells: list[str], varying: dict[str, list[str]]) -> dict[str, dict[str, str]]:
+def marks(
+    plan: dict[str, Any], cells: list[str], varying: dict[str, list[str]], shown: dict[str, str]
+) -> dict[str, dict[str, str]]:
     """The mark of each cell that ran, by the plan of the next run: state and why. cells are the ids of those that are
-    blocks, in order; varying has the marks of blocks whose results may vary."""
+    blocks, in order; varying has the marks of blocks whose results may vary; shown names the results on the page."""
     found: dict[str, dict[str, str]] = {}
     blocks = plan["blocks"]
     if len(blocks) != len(cells):
@@ -26,6 +30,8 @@ def marks(plan: dict[str, Any], cells: list[str], varying: dict[str, list[str]])
         if block["reason"]["code"] == "new":
             continue
         state, why = _STATES[block["action"]], _sentence(block["reason"], names)
+        if state == "fresh" and shown.get(block["id"], block.get("record")) != block.get("record"):
+            state, why = "stale", "it shows another result than the recorded one that fits by now"
         if state == "fresh" and varying.get(block["id"]):
             state, why = "volatile", "another run may give another result: " + ", ".join(varying[block["id"]])
         if state == "failed" and block.get("error"):
@@ -62,3 +68,9 @@ def summary(found: dict[str, dict[str, str]], plan: dict[str, Any]) -> str:
         return "xstate: all cells are fresh"
     seconds = plan["seconds"]
     return "xstate: " + " · ".join(parts) + (f" · run them: {seconds:.1f} s" if counts["stale"] else "")
+
+
+def record_of(traces: Iterable[str]) -> str:
+    """The name of a result, as runs and plans have it (RecordOf in package internal/api)."""
+    found = list(traces)
+    return hashlib.sha256("".join(t + "\n" for t in found).encode()).hexdigest() if found and all(found) else ""
