@@ -311,6 +311,15 @@ class Lab(Folder):
         self.assertEqual(front.text("b", "x + 1"), "2")
         self.assertRegex(front.text("a", "x = 2"), r"\Axstate: the cell b is stale \(\d+\.\d s to run\)\Z")
 
+    def test_a_taken_back_edit_makes_cells_below_stale(self):
+        self.save(("a", "x = 1"), ("b", "x + 1"))
+        front = self.front()
+        for n in (1, 2):
+            front.text("a", f"x = {n}")
+            self.assertEqual(front.text("b", "x + 1"), str(n + 1))
+        self.assertRegex(front.text("a", "x = 1"), r"\Axstate: the cell b is stale")
+        self.assertEqual(front.text("b", "x + 1"), "2")
+
     def test_mutation_is_not_repeated(self):
         self.save(("a", "xs = []"), ("b", "xs.append(1)"), ("c", "print(xs)"))
         front = self.front()

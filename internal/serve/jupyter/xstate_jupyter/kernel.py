@@ -100,7 +100,6 @@ class NotebookKernel(Kernel):
         self._interrupted = False
         self._busy = 0  # runs that were asked for
         self._page = ""  # the comm of a page that shows marks; "": there is none
-        self._marks: dict[str, dict[str, str]] = {}  # of cells, as the page has them
         self._step = 0  # the last step of the session that is known here
         self.shell_handlers["comm_open"] = self.comm_open
         self.shell_handlers["comm_msg"] = self.comm_msg
@@ -126,13 +125,14 @@ class NotebookKernel(Kernel):
     ) -> dict[str, Any]:
         if store_history and not silent:
             self._typed.append(_Typed(self.execution_count, code))
+        send = _unsent if silent else self._publish
         try:
             return await self._execute(code, silent, user_expressions or {}, allow_stdin, cell_meta or {}, cell_id)
         except Failure as e:
-            failure = self._fail(self._publish, e.code, str(e), [f"{e.code}: {e}"])
+            failure = self._fail(send, e.code, str(e), [f"{e.code}: {e}"])
         except Exception as e:
             self.log.exception("a cell was not carried out")
-            failure = self._fail(self._publish, type(e).__name__, str(e), traceback.format_exc().splitlines())
+            failure = self._fail(send, type(e).__name__, str(e), traceback.format_exc().splitlines())
         return {"status": "error", "execution_count": self.execution_count, **failure}
 
     async def _execute(
@@ -169,9 +169,8 @@ class NotebookKernel(Kernel):
 
     async def _run(self, cell: Cell, silent: bool, may_ask: bool) -> dict[str, Any] | None:
         """Brings the notebook up to date until a cell. Returns the error of the cell."""
-        send = (lambda kind, message: None) if silent else self._publish
+        send = _unsent if silent else self._publish
         outputs = Outputs(send, self.execution_count)
-
         names: dict[str, str] = {}  # the ids of blocks, by those of cells
 
         def follow(event: Event) -> None:
@@ -191,7 +190,10 @@ class NotebookKernel(Kernel):
                 return None
             return self._fail(send, e.code, str(e), [f"{e.code}: {e}"])
         blocks = {b["id"]: b for b in done["blocks"]}
-        mine = blocks[names[cell.id]]
+        mine = blocks.get(names.get(cell.id, ""))
+        if mine is None:
+            text = "others edited the notebook at the same time: run the cell again"
+            return self._fail(send, "Conflict", text, ["Conflict: " + text])
         self._ran(done)
         outputs.complete(mine["outputs"])
         if self._typed and not silent:
@@ -303,20 +305,15 @@ class NotebookKernel(Kernel):
         self._note_shown(b for b in reached if b["status"] != "new")
         plan = await self._plan()
         if self._page:
-            cells = dict(zip((b["id"] for b in (plan or {"blocks": []})["blocks"]), self.notebook.blocks()))
+            cells = dict(zip((b["id"] for b in plan["blocks"]), self.notebook.blocks())) if plan else {}
             self._show(plan, {cells[b["id"]]: saved(b) for b in news if b["id"] in cells})
             return
         for block in seen:
             for number, output in enumerate(displays(block["outputs"])):
                 self._publish("update_display_data", display(output, block["id"], number))
-        if plan is None:
-            return
-        stale = [
-            b
-            for b in plan["blocks"]
-            if b["action"] in ("run", "maybe") and b["id"] in self._shown and b["reason"]["code"] != "new"
-        ]
-        parts = []
+        found, parts = self._marks(plan), []
+        pairs = zip(self.notebook.blocks(), plan["blocks"]) if plan else ()
+        stale = [b for c, b in pairs if found.get(c, {}).get("state") == "stale" and b["id"] in self._shown]
         if seen:
             parts.append(f"{_cells(seen)} {'shows' if len(seen) == 1 else 'show'} something else now")
         if stale:
@@ -327,9 +324,11 @@ class NotebookKernel(Kernel):
 
     def _show(self, plan: dict[str, Any] | None, outputs: dict[str, Any]) -> None:
         """Sends the page the marks of cells, and the outputs of those that ran without being asked."""
-        self._marks = marks(plan, self.notebook.blocks(), self._varying, self._records) if plan is not None else {}
-        told = summary(self._marks, plan) if plan is not None else ""
-        self._send_page({"marks": self._marks, "summary": told, "outputs": outputs})
+        found = self._marks(plan)
+        self._send_page({"marks": found, "summary": summary(found, plan) if plan else "", "outputs": outputs})
+
+    def _marks(self, plan: dict[str, Any] | None) -> dict[str, dict[str, str]]:
+        return marks(plan, self.notebook.blocks(), self._varying, self._records) if plan else {}
 
     def _send_page(self, data: dict[str, Any]) -> None:
         if self.session and self._page:
@@ -550,6 +549,10 @@ class NotebookKernel(Kernel):
 
     def _publish(self, kind: str, message: dict[str, Any]) -> None:
         self.send_response(self.iopub_socket, kind, message)
+
+
+def _unsent(kind: str, message: dict[str, Any]) -> None:
+    """In place of a message of silent code."""
 
 
 def _cells(blocks: list[dict[str, Any]]) -> str:
