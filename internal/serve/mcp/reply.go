@@ -127,8 +127,11 @@ func (r *reply) outputs(at place, outputs []output.Output, most int) {
 
 // textOf is the text of an output. Displayed text ends with a line end, and the text of a picture is left out.
 func textOf(o *output.Output) string {
-	if o.Kind == "stdout" || o.Kind == "stderr" {
+	switch o.Kind {
+	case "stdout", "stderr":
 		return o.Text
+	case "update": // of what another block shows
+		return ""
 	}
 	text := cmp.Or(o.Text, o.Data["text/plain"], o.Data["text/markdown"])
 	if _, data := pictureOf(o); text == "" || data != "" {
