@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -61,9 +63,11 @@ func Serve(ctx context.Context, operations verb.Operations, o Options) error {
 		go endWith(os.Getppid(), fromUs)
 	}
 	defer context.AfterFunc(ctx, func() { fromUs.Close() })() // and then the front ends
+	program := slices.DeleteFunc(slices.Clone(o.Environ), func(v string) bool {
+		return strings.HasPrefix(v, "JPY_PARENT_PID=") // another one in each start
+	})
 	p := &pipe{operations: operations, call: verb.Call{
-		Folder: o.Folder, Environ: o.Environ, PID: os.Getpid(),
-		Door: wording.CommandLine,
+		Folder: o.Folder, Environ: program, PID: os.Getpid(), Door: wording.CommandLine,
 	}}
 	err = p.serve(ctx, fromFront, fromUs)
 	fromUs.Close()
@@ -102,13 +106,13 @@ func command(python string, environ []string, args ...string) (*exec.Cmd, error)
 
 // withFolder is the search path of an environment with one more folder at its end.
 func withFolder(folder string, environ []string) string {
-	cmd := exec.Cmd{Env: environ}
-	for _, v := range cmd.Environ() {
-		if name := "PYTHONPATH="; len(v) > len(name) && v[:len(name)] == name {
-			return v[len(name):] + string(os.PathListSeparator) + folder
+	path := folder
+	for _, v := range environ { // the last one counts
+		if own, ok := strings.CutPrefix(v, "PYTHONPATH="); ok && own != "" {
+			path = own + string(os.PathListSeparator) + folder
 		}
 	}
-	return folder
+	return path
 }
 
 // unpacked writes the front to disk, once for each version of it, and returns the folder to import it from.
