@@ -341,6 +341,15 @@ class Lab(Folder):
         os.utime(self.path, (1e9, 1e9))
         self.assertRegex(front.text("b", "print(x)"), r"\A2\n")
 
+    def test_ids_of_vs_code(self):
+        front = self.front()
+        first, second = (f"vscode-notebook-cell:{self.path}#W{n}sZmlsZQ%3D%3D" for n in range(2))
+        front.text(first, "x = 1")
+        self.assertEqual(front.text(second, "x + 1"), "2")
+        front.text(first, "x = 2")
+        self.assertEqual(front.text(second, "x + 1"), "3")
+        self.assertIn("block W1sZmlsZQ%3D%3D:", front.text("c", "%xstate why W1sZmlsZQ%3D%3D"))
+
     def test_cells_that_no_file_has_follow_each_other(self):
         front = self.front()
         for id, code in (("a", "x = 1"), ("b", "y = 2"), ("c", "print(y)"), ("a", "x = 1")):
