@@ -44,7 +44,7 @@ func takesProgramOrSession(cmd *cobra.Command, args []string) error {
 	if len(own) > 0 || !cmd.Flags().Changed("session") {
 		return takesProgram(cmd, args)
 	}
-	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge", "private", "watch"} {
+	for _, name := range []string{"stdin", "watch"} { // needsFile has the others
 		if cmd.Flags().Changed(name) {
 			return fileless(cmd.Name(), "--"+name+" needs", "--"+name)
 		}
@@ -71,7 +71,15 @@ func needsFile(f *verb.Run) error {
 	if len(f.Arguments) > 0 {
 		return fileless(f.Verb(), programNeeds, "-- ARGUMENT")
 	}
-	return nil
+	return withoutContents(f.Contents)
+}
+
+// withoutContents refuses contents of no file.
+func withoutContents(contents *string) error {
+	if contents == nil {
+		return nil
+	}
+	return &usageError{err: errors.New("the contents are those of no file"), hint: "name the file that would hold them"}
 }
 
 const programNeeds = "arguments of the program need"

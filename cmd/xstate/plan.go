@@ -390,6 +390,9 @@ func (a *app) planRequest(ctx context.Context, f *verb.Plan) error {
 	if f.File != "" {
 		return a.plan(ctx, *f, &runner.Invocation{Arguments: f.Arguments})
 	}
+	if err := withoutContents(f.Contents); err != nil {
+		return err
+	}
 	file, err := a.privateFile(ctx)
 	switch {
 	case err != nil:
