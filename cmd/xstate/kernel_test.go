@@ -19,6 +19,10 @@ func TestKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests, err := filepath.Abs("../../internal/serve/jupyter/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	python := filepath.Join(clients, "jupyter", "bin", "python")
 	home := t.TempDir()
 	environ := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XSTATE="+xstate,
@@ -32,7 +36,7 @@ func TestKernel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", name)
-			cmd.Dir, cmd.Env = "../../internal/serve/jupyter/testdata", environ
+			cmd.Dir, cmd.Env = t.TempDir(), append(environ[:len(environ):len(environ)], "PYTHONPATH="+tests)
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "\nOK") {
 				t.Errorf("the tests failed: %v\n%s", err, out)
