@@ -199,3 +199,44 @@ func UserCache() string {
 	}
 	return filepath.Join(cache, "xstate")
 }
+
+// InstallFolder makes a folder that is complete as soon as it is there, unless it is. write fills it under another name
+// in the same place. Of processes that do so at the same time, one succeeds, and all have its folder.
+func InstallFolder(final string, write func(folder string) error) error {
+	if _, err := os.Stat(final); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(final), "new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if err = write(folder); err == nil {
+		err = os.Chmod(folder, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(folder, final)
+	}
+	if _, there := os.Stat(final); there == nil { // or another process made it meanwhile
+		return nil
+	}
+	return err
+}
+
+// InstallDriver installs the driver of a language, see InstallFolder, and returns its folder: in the user's cache,
+// where one serves every store, or else in the store.
+func InstallDriver(storeDir, name string, write func(folder string) error) (string, error) {
+	if cache := UserCache(); cache != "" {
+		if final := filepath.Join(cache, name); InstallFolder(final, write) == nil {
+			return final, nil
+		}
+	}
+	final := filepath.Join(storeDir, name)
+	if err := InstallFolder(final, write); err != nil {
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	return final, nil
+}

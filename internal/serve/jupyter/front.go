@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -59,7 +61,7 @@ func Serve(ctx context.Context, operations verb.Operations, o Options) error {
 	}
 	toFront.Close()
 	toUs.Close()
-	if kernel := os.Getenv("JPY_PARENT_PID"); kernel != "" {
+	if os.Getenv("JPY_PARENT_PID") != "" {
 		go endWith(os.Getppid(), fromUs)
 	}
 	defer context.AfterFunc(ctx, func() { fromUs.Close() })() // and then the front ends
@@ -117,12 +119,12 @@ func withFolder(folder string, environ []string) string {
 
 // unpacked writes the front to disk, once for each version of it, and returns the folder to import it from.
 func unpacked() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	cache := kernel.UserCache()
+	if cache == "" {
+		return "", errors.New("there is no folder for the user's caches: set HOME or XDG_CACHE_HOME")
 	}
 	sum := sha256.New()
-	err = fs.WalkDir(front, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(front, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -133,28 +135,8 @@ func unpacked() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	final := filepath.Join(cache, "xstate", "jupyter-"+hex.EncodeToString(sum.Sum(nil))[:16])
-	if _, err := os.Stat(final); err == nil {
-		return final, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
-		return "", err
-	}
-	folder, err := os.MkdirTemp(filepath.Dir(final), "new-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(folder)
-	if err = os.CopyFS(folder, front); err == nil {
-		err = os.Chmod(folder, 0o755)
-	}
-	if err == nil {
-		err = os.Rename(folder, final)
-	}
-	if _, there := os.Stat(final); err != nil && there != nil { // unless another process wrote it meanwhile
-		return "", err
-	}
-	return final, nil
+	final := filepath.Join(cache, "jupyter-"+hex.EncodeToString(sum.Sum(nil))[:16])
+	return final, kernel.InstallFolder(final, func(folder string) error { return os.CopyFS(folder, front) })
 }
 
 // Check reports whether an interpreter can run the front.

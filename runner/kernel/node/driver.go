@@ -50,47 +50,20 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 	return state.DigestOf(text)
 })
 
-// installDriver writes the driver to disk, once for each version of it: in the user's cache, or else in the store. It
-// returns the folder.
+// installDriver writes the driver to disk, once for each version of it, and returns the folder.
 func installDriver(storeDir string) (string, error) {
-	if cache := kernel.UserCache(); cache != "" {
-		if folder, err := installDriverIn(cache); err == nil {
-			return folder, nil
+	name := "node-kernel-" + string(driverDigest()[:16])
+	return kernel.InstallDriver(storeDir, name, func(folder string) error {
+		inner := filepath.Join(folder, driverRoot)
+		err := os.Mkdir(inner, 0o755)
+		if err == nil { // a package.json above must not make ES modules of the files
+			err = os.WriteFile(filepath.Join(folder, "package.json"), []byte("{\"type\":\"commonjs\"}\n"), 0o644)
 		}
-	}
-	return installDriverIn(storeDir)
-}
-
-func installDriverIn(dir string) (string, error) {
-	final := filepath.Join(dir, "node-kernel-"+string(driverDigest()[:16]))
-	if _, err := os.Stat(final); err == nil {
-		return final, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	folder, err := os.MkdirTemp(dir, "new-")
-	if err != nil {
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	defer os.RemoveAll(folder)
-	inner := filepath.Join(folder, driverRoot)
-	if err = os.Mkdir(inner, 0o755); err == nil { // a package.json above must not make ES modules of the files
-		err = os.WriteFile(filepath.Join(folder, "package.json"), []byte("{\"type\":\"commonjs\"}\n"), 0o644)
-	}
-	for _, f := range driverFiles() {
-		if err == nil {
-			err = os.WriteFile(filepath.Join(inner, f.name), f.text, 0o644)
+		for _, f := range driverFiles() {
+			if err == nil {
+				err = os.WriteFile(filepath.Join(inner, f.name), f.text, 0o644)
+			}
 		}
-	}
-	if err == nil {
-		err = os.Chmod(folder, 0o755)
-	}
-	if err == nil {
-		err = os.Rename(folder, final)
-	}
-	if _, there := os.Stat(final); err != nil && there != nil { // unless another process installed it meanwhile
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	return final, nil
+		return err
+	})
 }

@@ -82,60 +82,31 @@ func must[T any](v T, err error) T {
 // both words for the machinery of imports, and leave its frames out when they look for the caller of a function.
 const driverName = "kernel-importlib_bootstrap-"
 
-// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That
-// is a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the
-// store. The driver lies on disk because the code of a file can be distinguished from the program's, and code from a
-// pipe cannot.
+// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. The
+// driver lies on disk because the code of a file can be distinguished from the program's, and code from a pipe cannot.
+// In the user's cache its compiled form serves every store.
 func installDriver(storeDir string) (string, error) {
-	if cache := kernel.UserCache(); cache != "" {
-		if folder, err := installDriverIn(cache); err == nil {
-			return folder, nil
-		}
-	}
-	return installDriverIn(storeDir)
-}
-
-func installDriverIn(dir string) (string, error) {
 	compiler := Compiler()
 	name := driverName + driverDigest()[:16]
 	if compiler != "" {
 		name += "-native"
 	}
-	final := filepath.Join(dir, name)
-	if _, err := os.Stat(final); err == nil {
-		return final, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	folder, err := os.MkdirTemp(dir, "new-")
-	if err != nil {
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	defer os.RemoveAll(folder)
-	target := filepath.Join(folder, "xstate_kernel")
-	for _, f := range driverFiles() {
-		path := filepath.Join(target, f.path)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(path), 0o755)
+	return kernel.InstallDriver(storeDir, name, func(folder string) error {
+		target := filepath.Join(folder, "xstate_kernel")
+		for _, f := range driverFiles() {
+			path := filepath.Join(target, f.path)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, f.text, 0o644); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = os.WriteFile(path, f.text, 0o644)
+		if compiler != "" {
+			_ = compileNative(compiler, target, folder) // else the loops are those in Python, and nothing tries again
 		}
-	}
-	if err == nil && compiler != "" {
-		_ = compileNative(compiler, target, folder) // else the loops are those in Python, and nothing tries again
-	}
-	if err == nil {
-		err = os.Chmod(folder, 0o755)
-	}
-	if err == nil {
-		err = os.Rename(folder, final)
-	}
-	if _, there := os.Stat(final); err != nil && there != nil { // unless another process installed it meanwhile
-		return "", fmt.Errorf("install kernel driver: %w", err)
-	}
-	return final, nil
+		return nil
+	})
 }
 
 // Walk says whether the walk is in C, and if not, why.
@@ -149,7 +120,7 @@ func Walk() string {
 	case cache == "":
 		return "C, compiled by " + compiler
 	default:
-		if folder, err := installDriverIn(cache); err != nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
+		if folder, err := installDriver(cache); err != nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
 			return "Python: " + compiler + " could not compile it"
 		}
 		return "C, compiled by " + compiler
