@@ -152,10 +152,6 @@ func (a *app) runTried(
 	if err != nil {
 		return a.unrecorded(err, len(edits), 0)
 	}
-	program, _, err = session.History().Program(ctx)
-	if err != nil {
-		return err
-	}
 	d := documentOf(session.Name(), step, edits, out, nil, a.noticesOf(store),
 		a.placesOf(session, src.path, program))
 	d.Private = tried

@@ -112,11 +112,6 @@ class Notebook:
         about["language_info"] = {"name": self.language}
         return json.dumps({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5})
 
-    def above(self, cell: Cell) -> str:
-        """The text of the cells above one, for those who complete names."""
-        before = self.cells[: self.cells.index(cell)] if cell in self.cells else self.cells
-        return "".join(c.source + "\n" for c in before)
-
     def _read(self) -> None:
         """Takes order and texts from the file, if it is another one than was read last. A cell whose text in the file
         is the same keeps the text with which it ran."""

@@ -21,7 +21,7 @@ from ipykernel.kernelbase import Kernel
 from .cells import Cell, Notebook, find_path, is_command, is_question
 from .complete import complete, completeness, describe, name_at
 from .marks import marks, record_of, summary
-from .outputs import Output, Outputs, content, display, displays, saved
+from .outputs import Output, Outputs, content, display, displays, error_content, saved
 from .pipe import Event, Failure, Pipe
 
 _LANGUAGES = {
@@ -129,10 +129,10 @@ class NotebookKernel(Kernel):
         try:
             return await self._execute(code, silent, user_expressions or {}, allow_stdin, cell_meta or {}, cell_id)
         except Failure as e:
-            failure = self._fail(send, e.code, str(e), [f"{e.code}: {e}"])
+            failure = _fail(send, e.code, str(e))
         except Exception as e:
             self.log.exception("a cell was not carried out")
-            failure = self._fail(send, type(e).__name__, str(e), traceback.format_exc().splitlines())
+            failure = _fail(send, type(e).__name__, str(e), traceback.format_exc().splitlines())
         return {"status": "error", "execution_count": self.execution_count, **failure}
 
     async def _execute(
@@ -150,7 +150,7 @@ class NotebookKernel(Kernel):
             try:
                 await self._command(shlex.split(code.strip())[1:])
             except ValueError as e:  # a quotation without an end
-                failed = self._fail(self._publish, "UsageError", str(e), [f"UsageError: {e}"])
+                failed = _fail(self._publish, "UsageError", str(e))
         elif self.language == "python" and is_question(code):
             shown = await self._probe(code)
             text = "".join(content(o)["data"].get("text/plain", o.get("text", "")) for o in shown)
@@ -188,12 +188,11 @@ class NotebookKernel(Kernel):
         except Failure as e:
             if e.code == "no-block":  # it holds no code
                 return None
-            return self._fail(send, e.code, str(e), [f"{e.code}: {e}"])
+            return _fail(send, e.code, str(e))
         blocks = {b["id"]: b for b in done["blocks"]}
         mine = blocks.get(names.get(cell.id, ""))
         if mine is None:
-            text = "others edited the notebook at the same time: run the cell again"
-            return self._fail(send, "Conflict", text, ["Conflict: " + text])
+            return _fail(send, "Conflict", "others edited the notebook at the same time: run the cell again")
         self._ran(done)
         outputs.complete(mine["outputs"])
         if self._typed and not silent:
@@ -210,7 +209,7 @@ class NotebookKernel(Kernel):
             self._note_shown([mine])
             await self._report(reached)
         if done.get("stopped"):
-            return self._fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
+            return _fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
         return self._failure_of(send, mine, blocks)
 
     def _program(self) -> dict[str, str]:
@@ -231,10 +230,11 @@ class NotebookKernel(Kernel):
         """Shows why a cell failed, and returns it; None if it did not."""
         error = mine.get("error")
         if error is not None:
-            lines = list(error.get("traceback") or [f"{error['type']}: {error['message']}"])
+            shown = error_content(error)
             if error.get("hint"):
-                lines.append("hint: " + error["hint"])
-            return self._fail(send, error["type"], error["message"], lines)
+                shown["traceback"].append("hint: " + error["hint"])
+            send("error", shown)
+            return shown
         if mine["status"] in ("blocked", "not-reached"):
             by = mine["reason"].get("by") or next((b["id"] for b in blocks.values() if b["status"] == "failed"), "")
             cause = (blocks.get(by) or {}).get("error") or {}
@@ -242,13 +242,8 @@ class NotebookKernel(Kernel):
             text = f"the cell was not executed: it needs the cell {by}, which fails{why}"
             if mine["status"] == "not-reached":
                 text = f"the cell was not executed: the cell {by} ends the program before it"
-            return self._fail(send, "NotExecuted", text, ["NotExecuted: " + text])
+            return _fail(send, "NotExecuted", text)
         return None
-
-    def _fail(self, send: Any, name: str, value: str, lines: list[str]) -> dict[str, Any]:
-        error = {"ename": name, "evalue": value, "traceback": lines}
-        send("error", error)
-        return error
 
     async def _decide(self, done: dict[str, Any]) -> bool:
         """Asks the person for what a run waits for: input(), or whether a call may happen. False: nothing is."""
@@ -549,6 +544,13 @@ class NotebookKernel(Kernel):
 
     def _publish(self, kind: str, message: dict[str, Any]) -> None:
         self.send_response(self.iopub_socket, kind, message)
+
+
+def _fail(send: Any, name: str, value: str, lines: list[str] | None = None) -> dict[str, Any]:
+    """Shows an error, and returns it."""
+    error = {"ename": name, "evalue": value, "traceback": lines or [f"{name}: {value}"]}
+    send("error", error)
+    return error
 
 
 def _unsent(kind: str, message: dict[str, Any]) -> None:

@@ -81,11 +81,15 @@ def saved(block: dict[str, Any]) -> list[dict[str, Any]]:
             found.append({"output_type": "execute_result", "execution_count": None, **content(o)})
         elif o["kind"] == "display":
             found.append({"output_type": "display_data", **content(o)})
-    error = block.get("error")
-    if error is not None:
-        lines = list(error.get("traceback") or [f"{error['type']}: {error['message']}"])
-        found.append({"output_type": "error", "ename": error["type"], "evalue": error["message"], "traceback": lines})
+    if block.get("error") is not None:
+        found.append({"output_type": "error", **error_content(block["error"])})
     return found
+
+
+def error_content(error: dict[str, Any]) -> dict[str, Any]:
+    """The error of a block, as messages and notebooks have it."""
+    lines = list(error.get("traceback") or [f"{error['type']}: {error['message']}"])
+    return {"ename": error["type"], "evalue": error["message"], "traceback": lines}
 
 
 def displays(outputs: list[Output]) -> list[Output]:
