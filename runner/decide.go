@@ -342,12 +342,8 @@ func limitedChoice(t *state.StoredTrace, timeout time.Duration) choice {
 
 // usable reports whether the store still has everything that a trace refers to.
 func (e *Engine) usable(t *state.Trace) bool {
-	if t.Outputs != "" {
-		if _, ok, err := e.cfg.Store.Blob(t.Outputs); err != nil || !ok {
-			return false
-		}
-	}
-	return true
+	_, ok, err := e.cfg.Store.Outputs(t)
+	return ok && err == nil
 }
 
 // explain returns the reason why n has no trace that is valid at p.

@@ -303,7 +303,9 @@ func (b *blobs) open(d Digest) *blobReader {
 			}
 			r.content, r.zstd = z, z
 		}
-		b.used(f, path)
+		if info, err := f.Stat(); err == nil {
+			b.used(info, path)
+		}
 		return r
 	}
 	return nil
@@ -317,10 +319,13 @@ func (b *blobs) verify(d Digest, path string) bool {
 	}
 	r := b.raw(d, path, f)
 	defer r.Close()
-	b.used(f, path)
 	info, err := f.Stat()
-	if err != nil || b.verified.has(d, info) {
-		return err == nil
+	if err != nil {
+		return false
+	}
+	b.used(info, path)
+	if b.verified.has(d, info) {
+		return true
 	}
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return false // the reader removed it
@@ -336,9 +341,9 @@ func (b *blobs) raw(d Digest, path string, f *os.File) *blobReader {
 
 // used records the time of a use, at most once an hour: a write for every read would cost more than the record is
 // worth.
-func (b *blobs) used(f *os.File, path string) {
+func (b *blobs) used(info fs.FileInfo, path string) {
 	now := time.Now()
-	if info, err := f.Stat(); err == nil && !b.readOnly && b.results != nil && now.Sub(info.ModTime()) > time.Hour {
+	if !b.readOnly && b.results != nil && now.Sub(info.ModTime()) > time.Hour {
 		_ = os.Chtimes(path, time.Time{}, now) // on failure Collect takes it for older than it is
 	}
 }

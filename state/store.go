@@ -54,6 +54,7 @@ type core struct {
 
 	offsets changeOffsets
 	known   blockMemory
+	shown   outputCache
 
 	areas areas
 

@@ -16,6 +16,7 @@ import (
 // Limit bytes of visible text.
 type Screen struct {
 	pieces  []*piece
+	comms   []Output // they come first: a page shows a widget once it knows it
 	streams map[string]*stream
 	size    int // bytes of visible text
 	limit   int // 0: Limit; below 0: none
@@ -40,6 +41,10 @@ const screenRows = 64
 
 // Add takes an output.
 func (s *Screen) Add(o Output) {
+	if o.Kind == "comm" {
+		s.addComm(o)
+		return
+	}
 	if s.waiting && o.Kind != "clear" {
 		s.clear()
 	}
@@ -74,8 +79,17 @@ func (s *Screen) Add(o Output) {
 	}
 }
 
-// clear removes all that came.
-func (s *Screen) clear() { *s = Screen{limit: s.limit, cleared: true} }
+// clear removes all that came, but for widgets, which other blocks may show.
+func (s *Screen) clear() { *s = Screen{limit: s.limit, cleared: true, comms: s.comms} }
+
+// addComm takes a message about a widget.
+func (s *Screen) addComm(o Output) {
+	if n := sizeOf(o); s.full || s.room(n) < n {
+		s.comms = append(s.comms, Output{Kind: o.Kind, Dropped: int64(n)})
+		return
+	}
+	s.comms = append(s.comms, o)
+}
 
 // update replaces the data of the displays that an output is about. It reports whether there is one.
 func (s *Screen) update(o Output) (found bool) {
@@ -88,15 +102,17 @@ func (s *Screen) update(o Output) (found bool) {
 			p.lost += int64(n)
 			continue
 		}
-		p.data = o.Data
+		p.data, p.meta = o.Data, o.Meta
 	}
 	return found
 }
 
 func sizeOf(o Output) int {
 	n := len(o.Text)
-	for _, text := range o.Data {
-		n += len(text)
+	for _, texts := range []map[string]string{o.Data, o.Meta} {
+		for _, text := range texts {
+			n += len(text)
+		}
 	}
 	return n
 }
@@ -113,7 +129,7 @@ func (s *Screen) outputs(continued bool) []Output {
 		s.streams[kind].end(continued)
 	}
 	s.join()
-	var found []Output
+	found := slices.Clone(s.comms)
 	if continued && s.cleared {
 		found = append(found, Output{Kind: "clear"})
 	}
@@ -121,7 +137,8 @@ func (s *Screen) outputs(continued bool) []Output {
 	for _, p := range s.pieces {
 		if len(p.text) > 0 || p.data != nil {
 			last[p.kind] = len(found)
-			found = append(found, Output{Kind: p.kind, Text: string(p.text), Data: p.data, ID: p.id, Dropped: p.lost})
+			found = append(found, Output{Kind: p.kind, Text: string(p.text), Data: p.data, Meta: p.meta, ID: p.id,
+				Dropped: p.lost})
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.dropped)) {
@@ -155,7 +172,7 @@ func (s *Screen) room(n int) int {
 // addData takes display data. Of data that does not fit, the text remains, as far as it fits.
 func (s *Screen) addData(o Output) {
 	n := sizeOf(o)
-	p := &piece{kind: o.Kind, text: []byte(o.Text), data: o.Data, id: o.ID, lost: o.Dropped}
+	p := &piece{kind: o.Kind, text: []byte(o.Text), data: o.Data, meta: o.Meta, id: o.ID, lost: o.Dropped}
 	if p.data == nil {
 		p.data = map[string]string{}
 	}

@@ -10,6 +10,7 @@ type piece struct {
 	kind string
 	text []byte
 	data map[string]string
+	meta map[string]string
 	id   string // of the display
 	lost int64
 	open bool // it belongs to a row that can be overwritten

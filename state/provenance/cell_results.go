@@ -77,7 +77,9 @@ func tracebackLines(e *state.ExecError) []string {
 func richOutput(o output.Output, count int) map[string]any {
 	data := map[string]any{}
 	for media, text := range o.Data {
-		data[media] = medium(media, text)
+		if !strings.HasPrefix(media, "application/vnd.jupyter.widget-view") { // the file has no state of a widget
+			data[media] = medium(media, text)
+		}
 	}
 	if len(data) == 0 {
 		data["text/plain"] = lines(o.Text)

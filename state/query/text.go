@@ -22,6 +22,7 @@ func (h *History) Text(ctx context.Context, n state.StepNumber, name string, dat
 
 // TextOf is Text for a program that is not recorded as a step yet.
 func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
+	blocks = patch.InFile(blocks)
 	if len(blocks) == 0 { // it could not be read again
 		return nil, &state.Error{
 			Code:    state.Code(patch.CodeEmpty),
@@ -47,7 +48,7 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 	if err != nil {
 		return nil, err
 	}
-	return file.With(patch.Identify(now, file.Blocks), blocks)
+	return file.With(patch.Identify(patch.InFile(now), file.Blocks), blocks)
 }
 
 // FileKind returns the kind of file that a program is written as.
@@ -74,8 +75,11 @@ func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]p
 	if err != nil {
 		return nil, err
 	}
-	edits, _, _, err := h.Compare(ctx, file.Blocks)
-	return edits, err
+	now, _, err := h.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Match(patch.InFile(now), file.Blocks), nil
 }
 
 // Short returns the first 12 digits of a digest.

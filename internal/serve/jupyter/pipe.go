@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // asked is a line from the front: a request with a number of its choice, or the number of one to interrupt.
@@ -30,9 +34,10 @@ type pipe struct {
 	operations verb.Operations
 	call       verb.Call // without a request
 
-	mu   sync.Mutex
-	to   *json.Encoder
-	runs map[int]context.CancelFunc
+	mu    sync.Mutex
+	to    *json.Encoder
+	runs  map[int]context.CancelFunc
+	shown map[state.BlockID][]output.Output // what the front had last
 }
 
 // serve answers until the front is gone. It returns when all that was asked for has ended.
@@ -42,6 +47,7 @@ func (p *pipe) serve(ctx context.Context, from io.Reader, to io.Writer) error {
 	defer under.Wait()
 	defer cancel()
 	p.to, p.runs = json.NewEncoder(to), map[int]context.CancelFunc{}
+	p.shown = map[state.BlockID][]output.Output{}
 	p.to.SetEscapeHTML(false)
 	lines := bufio.NewReader(from)
 	for {
@@ -94,17 +100,36 @@ func (p *pipe) operate(ctx context.Context, a *asked) {
 		call.Event = func(e api.Event) { p.send(a.ID, verb.Line{Event: &e}) }
 	}
 	answer, failed := p.operations.Operate(ctx, call)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	end.Error = failed
 	if failed == nil {
+		if run, ok := answer.(*api.Run); ok {
+			p.leaveOut(run.Blocks)
+		}
 		end, err = verb.Answer(answer)
 		if err != nil {
 			end.Error = verb.Unanswered(err)
 		}
 	}
-	p.send(a.ID, end)
+	_ = p.to.Encode(answered{a.ID, end}) // a front that is gone is noticed where it is read
 }
 
-// send writes a line. A front that is gone is noticed where it is read.
+// leaveOut leaves out of an answer what the front has: figures are large, and each run is about all cells.
+func (p *pipe) leaveOut(blocks []api.Block) {
+	equal := func(a, b output.Output) bool { return reflect.DeepEqual(a, b) }
+	for i := range blocks {
+		b := &blocks[i]
+		b.Stdout, b.Stderr = "", "" // outputs have them
+		if had, ok := p.shown[b.ID]; ok && slices.EqualFunc(had, b.Outputs, equal) {
+			b.Outputs = nil
+			continue
+		}
+		p.shown[b.ID] = b.Outputs
+	}
+}
+
+// send writes a line.
 func (p *pipe) send(id int, l verb.Line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,7 +1,8 @@
 """Operations of xstate, over the pipe to the process that started this one.
 
 A request is a line of JSON: {"id": 1, "type": "Run", "request": {...}, "events": true}. What comes back has the same
-id: any number of events, then an answer or an error. {"interrupt": 1} stops what a request runs.
+id: any number of events, then an answer or an error. {"interrupt": 1} stops what a request runs. The answer to a run
+has null in place of the outputs of a block that are those of the last answer.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Pipe:
         self._to = os.fdopen(_TO, "w", encoding="utf-8")
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
+        self._outputs: dict[str, list[Any]] = {}  # of blocks, as the last answers had them
         self._lock = threading.Lock()
         threading.Thread(target=self._read, name="xstate", daemon=True).start()
 
@@ -85,10 +87,18 @@ class Pipe:
             self._to.write(text + "\n")
             self._to.flush()
 
+    def _fill(self, blocks: list[dict[str, Any]]) -> None:
+        for b in blocks:
+            if b["outputs"] is None:
+                b["outputs"] = self._outputs.get(b["id"], [])
+            self._outputs[b["id"]] = b["outputs"]
+
     def _read(self) -> None:
         with os.fdopen(_FROM, encoding="utf-8") as lines:
             for text in lines:
                 line = json.loads(text)
+                if line.get("type") == "Run" and "answer" in line:
+                    self._fill(line["answer"]["blocks"])
                 asked = self._asked.get(line["id"])
                 if asked is not None:
                     asked.loop.call_soon_threadsafe(asked.take, line)
