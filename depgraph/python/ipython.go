@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +36,7 @@ import (
 // translate turns a cell into Python.
 func translate(text string) (string, error) {
 	var out strings.Builder
-	lines := logicalLines(text)
+	lines := logicalLines(unprompted(dedented(text)))
 	line := 1
 	for i, l := range lines {
 		if i > 0 {
@@ -55,6 +56,36 @@ func translate(text string) (string, error) {
 		line += below + 1
 	}
 	return out.String(), nil
+}
+
+// dedented takes the indent of the first line, if it has one, from all lines that have it.
+func dedented(text string) string {
+	code := strings.TrimLeft(text, " \t\r\n")
+	indent := text[strings.LastIndexByte(text[:len(text)-len(code)], '\n')+1 : len(text)-len(code)]
+	if indent == "" || code == "" {
+		return text
+	}
+	return mapLines(text, func(line string) string { return strings.TrimPrefix(line, indent) })
+}
+
+// prompts are those of Python and IPython, with which code is pasted.
+var prompts = regexp.MustCompile(`^(>>>|\.\.\.)( |$)|^(In \[\d+\]: | *\.{3,}: ?)`)
+
+// unprompted takes the prompts away, if the first line of code has one.
+func unprompted(text string) string {
+	first, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
+	if !strings.HasPrefix(first, ">>>") && !strings.HasPrefix(first, "In [") || !prompts.MatchString(first) {
+		return text
+	}
+	return mapLines(text, func(line string) string { return line[len(prompts.FindString(line)):] })
+}
+
+func mapLines(text string, f func(string) string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = f(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func blank(lines []logicalLine) bool {

@@ -62,6 +62,10 @@ func TestTranslate(t *testing.T) {
 		{"writefile", "%%writefile a.py\nx = 1", "__xstate__.writefile(\"a.py\", \"x = 1\\n\")\n"},
 		{"html", "%%html\n<b>", "__xstate__.html(\"<b>\")\n"},
 		{"xdel", "%xdel x", "del x"},
+		{"indented", "\n  x = 1\n  if x:\n    y\nz", "\nx = 1\nif x:\n  y\nz"},
+		{"indented cell magic", "  %%time\n  x", "__xstate__.cell_time()\nx"},
+		{"pasted from Python", ">>> for i in x:\n...     i\n>>>", "for i in x:\n    i\n"},
+		{"pasted from IPython", "In [2]: for i in x:\n   ...:     i", "for i in x:\n    i"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := translate(test.src)
