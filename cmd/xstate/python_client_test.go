@@ -1,9 +1,11 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,6 +71,14 @@ func TestPythonClientInstalls(t *testing.T) {
 	}
 }
 
+// ran runs a command, and ends the test if it fails.
+func ran(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+}
+
 // installedClient makes a virtual environment with the client in it, and returns its interpreter.
 func installedClient(t *testing.T) string {
 	t.Helper()
@@ -77,13 +87,70 @@ func installedClient(t *testing.T) string {
 		t.Fatal(err)
 	}
 	python := filepath.Join(env, "bin", "python")
-	for _, args := range [][]string{
-		{clientPython(xstatetest.Pythons()[0]), "-m", "venv", env},
-		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", source},
-	} {
-		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", args, err, out)
+	ran(t, clientPython(xstatetest.Pythons()[0]), "-m", "venv", env)
+	ran(t, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", source)
+	return python
+}
+
+// TestWheels makes the packages of a release for this platform, twice, and installs them without an index. An engine of
+// the installed client finds the installed program, whatever is on PATH.
+func TestWheels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	programs, python := t.TempDir(), clientPython(xstatetest.Pythons()[0])
+	platform := filepath.Join(programs, runtime.GOOS+"_"+runtime.GOARCH)
+	if err := os.Mkdir(platform, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	xstate, err := exec.LookPath("xstate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\nexec " + xstate + " \"$@\"\n" // small, unlike this test
+	if err := os.WriteFile(filepath.Join(platform, "xstate"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var made [2]map[string]string // name of a wheel → its content
+	out, env := t.TempDir(), t.TempDir()
+	for i := range made {
+		ran(t, python, pythonClient+"/wheels.py", "v"+clientVersion(t), programs, out)
+		made[i] = map[string]string{}
+		wheels, _ := filepath.Glob(out + "/*.whl")
+		for _, path := range wheels {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[i][filepath.Base(path)] = string(content)
 		}
 	}
-	return python
+	if len(made[0]) != 2 || !maps.Equal(made[0], made[1]) {
+		t.Errorf("two builds made %d and %d wheels, which are not equal", len(made[0]), len(made[1]))
+	}
+	ran(t, python, "-m", "venv", env)
+	ran(t, env+"/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index",
+		"--find-links", out, "xstate-engine")
+	cmd := exec.CommandContext(t.Context(), env+"/bin/python", "-c",
+		"import xstate_engine as x\ne = x.Engine('.')\n"+
+			"print(e.session('a').exec('6 * 7').result, e._settings.program())")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH=/usr/bin:/bin", "XSTATE=", "XDG_CACHE_HOME="+t.TempDir(),
+		"XSTATE_PYTHON="+env+"/bin/python")
+	if said, err := cmd.CombinedOutput(); err != nil || string(said) != "42 "+env+"/bin/xstate\n" {
+		t.Errorf("the installed client says %q, %v", said, err)
+	}
+	if _, err := os.Stat(env + "/share/jupyter/labextensions/xstate-engine/package.json"); err != nil {
+		t.Error(err)
+	}
+}
+
+// clientVersion is the version of the Python client.
+func clientVersion(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(pythonClient + "/src/xstate_engine/_version.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Trim(strings.TrimPrefix(string(text), "VERSION = "), "\"\n")
 }

@@ -125,17 +125,27 @@ class Settings:
                 raise _failed(args, done.returncode, out.read() or err.read())
 
     def program(self) -> str:
-        """The path of xstate: as given, else $XSTATE, else on PATH."""
-        name = self.binary or os.environ.get("XSTATE") or "xstate"
+        """The path of xstate: as given, else $XSTATE, else that of the installed package, else on PATH."""
+        name = self.binary or os.environ.get("XSTATE") or _packaged() or "xstate"
         path = shutil.which(name)
         if path is None:
             raise XStateError(
                 "no-xstate",
                 f"there is no program {name}",
-                "install it: go install github.com/xstate-engine/xstate/cmd/xstate@latest; "
-                "or name it: Engine(binary=…) or the variable XSTATE",
+                "install it: pip install xstate-engine; or name it: Engine(binary=…) or the variable XSTATE",
             )
         return path
+
+
+def _packaged() -> str | None:
+    """The program that the package xstate-engine installed for this interpreter, wherever pip puts programs."""
+    from importlib import metadata  # takes a while, which few programs need to wait
+
+    try:
+        files = metadata.files("xstate-engine") or []
+    except metadata.PackageNotFoundError:
+        return None
+    return next((os.path.normpath(f.locate()) for f in files if f.name == "xstate" and f.parent.name == "bin"), None)
 
 
 def _unicode(text: str) -> bool:
