@@ -9,6 +9,7 @@
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
 # make lab      a session in JupyterLab in Chromium, which must be installed, and the pictures of docs/notebooks.md
+# make cells    public notebooks and EDITS edits of each in Jupyter, beside ipykernel and marimo: half an hour
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
@@ -27,6 +28,7 @@
 PYTHONS  =
 FUZZTIME = 1m
 NODES    = 100,1000,10000,100000
+EDITS    = 5
 # Commits that make compare times, and which benchmarks it and make baseline run.
 OLD      = HEAD~1
 NEW      = HEAD
@@ -69,6 +71,9 @@ readme: build
 
 lab: build
 	.ci/lab bin/xstate
+
+cells: build
+	.ci/cells bin/xstate $(EDITS) $(PYTHON)
 
 notebooks: build
 	.ci/notebooks bin/xstate build/notebooks $(PYTHON)
@@ -115,6 +120,6 @@ man: build
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test test-all fuzz faults readme lab notebooks \
+.PHONY: check format vet lint build demo test test-all fuzz faults readme lab cells notebooks \
 	bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean
