@@ -8,6 +8,8 @@
 AsyncEngine has the same methods as coroutines. The engine's answers are TypedDicts of xstate_engine.documents.
 """
 
+from typing import Any
+
 from . import documents
 from ._async_client import AsyncEngine, AsyncSession
 from ._client import Engine, Session
@@ -33,3 +35,10 @@ __all__ = [
     "XStateError",
     "documents",
 ]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Adds the magics %xstate and %%xstate to a shell of IPython: `%load_ext xstate_engine` calls it."""
+    from ._magic import Magic
+
+    ipython.register_magic_function(Magic(ipython).xstate, "line_cell", "xstate")

@@ -833,6 +833,7 @@ class Output(TypedDict):
     kind: str
     text: NotRequired[str]
     data: NotRequired[dict[str, str]]
+    metadata: NotRequired[dict[str, str]]
     display_id: NotRequired[str]
     wait: NotRequired[bool]
     dropped: NotRequired[float]
