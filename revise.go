@@ -62,6 +62,7 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 		if on.File, err = patch.Parse(t.Name, t.Data); err != nil {
 			return nil, err
 		}
+		on.Blocks = patch.InFile(on.Blocks)
 		if edits := patch.Match(on.Blocks, on.File.Blocks); len(edits) > 0 {
 			return nil, &Error{
 				Code:    CodeUnrecorded,

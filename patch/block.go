@@ -1,5 +1,11 @@
 package patch
 
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
 import "github.com/xstate-engine/xstate/patch/syntax"
 
 // Block is one block of a program, as it comes from a file or an agent.
@@ -9,6 +15,18 @@ type Block struct {
 	Dialect string // one of the constants above
 	Source  string // the code verbatim, without its final line end
 	Line    int    // 1-based line in the file at which Source starts; 0 if it comes from no file
+}
+
+// hiddenID is the id of a block that a front end made for itself.
+var hiddenID = regexp.MustCompile(`^(message|hidden)-\d+$`)
+
+// InFile returns the blocks of a program that belong into its file: all but those that a front end made for itself,
+// such as what a page said to a widget. Their first line is the comment "xstate: hidden".
+func InFile(blocks []Block) []Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool {
+		first, _, _ := strings.Cut(b.Source, "\n")
+		return (first == "# xstate: hidden" || first == "// xstate: hidden") && hiddenID.MatchString(b.ID)
+	})
 }
 
 // same reports whether two blocks have equal content. Their ids and places do not matter.

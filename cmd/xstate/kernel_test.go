@@ -9,7 +9,7 @@ import (
 )
 
 // TestKernel runs notebooks with the kernels of Jupyter that xstate installs: Jupyter's own tests of a kernel, and
-// those in internal/serve/jupyter/testdata.
+// those in internal/serve/jupyter/testdata. Others run in Jupyter's own kernel, with the magics of the Python client.
 func TestKernel(t *testing.T) {
 	clients := os.Getenv("XSTATE_TEST_CLIENTS")
 	if clients == "" {
@@ -23,6 +23,10 @@ func TestKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client, err := filepath.Abs(filepath.Join(pythonClient, "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	python := filepath.Join(clients, "jupyter", "bin", "python")
 	home := t.TempDir()
 	environ := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XSTATE="+xstate,
@@ -32,11 +36,11 @@ func TestKernel(t *testing.T) {
 	if out, err := install.CombinedOutput(); err != nil || strings.Count(string(out), "\n") < 3 {
 		t.Fatalf("the kernels are not installed: %v\n%s", err, out)
 	}
-	for _, name := range []string{"test_protocol", "test_notebooks"} {
+	for _, name := range []string{"test_protocol", "test_notebooks", "test_widgets", "test_magic"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", name)
-			cmd.Dir, cmd.Env = t.TempDir(), append(environ[:len(environ):len(environ)], "PYTHONPATH="+tests)
+			cmd.Dir, cmd.Env = t.TempDir(), append(environ[:len(environ):len(environ)], "PYTHONPATH="+tests+":"+client)
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "\nOK") {
 				t.Errorf("the tests failed: %v\n%s", err, out)

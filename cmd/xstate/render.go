@@ -18,7 +18,7 @@ import (
 // outputText renders one output for a terminal: text as it is, except for places in blocks; pictures and other rich
 // media by kind and size.
 func (p *places) outputText(o output.Output) string {
-	if o.Kind == "update" {
+	if o.Kind == "update" || o.Kind == "comm" {
 		return ""
 	}
 	if len(o.Data) == 0 {

@@ -402,8 +402,9 @@ func (p *Process) Begin() { p.printed.begin() }
 // Printed takes an output that the process has sent, in an event whose body is text, or display data in JSON.
 func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 	var ev struct {
-		Shared bool  `json:"shared"` // the text of the process's own code
-		Upto   int64 `json:"upto"`
+		Shared bool   `json:"shared"` // the text of the process's own code
+		Upto   int64  `json:"upto"`
+		Only   string `json:"only"` // show or record; "": both
 		output.Output
 	}
 	if json.Unmarshal(header, &ev) != nil {
@@ -416,10 +417,12 @@ func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 	if ev.Kind != "clear" && json.Unmarshal(body, &ev.Data) != nil {
 		return
 	}
-	if sink.Show != nil {
+	if sink.Show != nil && ev.Only != "record" {
 		sink.Show(ev.Output)
 	}
-	sink.Record(ev.Output)
+	if ev.Only != "show" {
+		sink.Record(ev.Output)
+	}
 }
 
 // Unsent takes what a dead interpreter had printed and not sent.

@@ -7059,6 +7059,7 @@ type Output struct {
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Data          map[string]string      `protobuf:"bytes,3,rep,name=data,proto3" json:"data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Metadata      map[string]string      `protobuf:"bytes,7,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	DisplayId     string                 `protobuf:"bytes,5,opt,name=display_id,json=displayId,proto3" json:"display_id,omitempty"`
 	Wait          bool                   `protobuf:"varint,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	Dropped       float64                `protobuf:"fixed64,4,opt,name=dropped,proto3" json:"dropped,omitempty"`
@@ -7113,6 +7114,13 @@ func (x *Output) GetText() string {
 func (x *Output) GetData() map[string]string {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *Output) GetMetadata() map[string]string {
+	if x != nil {
+		return x.Metadata
 	}
 	return nil
 }
@@ -12995,16 +13003,20 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\targuments\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12\x10\n" +
 	"\x03was\x18\x04 \x01(\tR\x03was\x12\x10\n" +
 	"\x03now\x18\x05 \x01(\tR\x03now\x12\x14\n" +
-	"\x05nodes\x18\x06 \x03(\tR\x05nodes\"\xe7\x01\n" +
+	"\x05nodes\x18\x06 \x03(\tR\x05nodes\"\xe1\x02\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12/\n" +
-	"\x04data\x18\x03 \x03(\v2\x1b.xstate.v1.Output.DataEntryR\x04data\x12\x1d\n" +
+	"\x04data\x18\x03 \x03(\v2\x1b.xstate.v1.Output.DataEntryR\x04data\x12;\n" +
+	"\bmetadata\x18\a \x03(\v2\x1f.xstate.v1.Output.MetadataEntryR\bmetadata\x12\x1d\n" +
 	"\n" +
 	"display_id\x18\x05 \x01(\tR\tdisplayId\x12\x12\n" +
 	"\x04wait\x18\x06 \x01(\bR\x04wait\x12\x18\n" +
 	"\adropped\x18\x04 \x01(\x01R\adropped\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
+	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x03\n" +
 	"\x05Patch\x12\x18\n" +
@@ -13493,7 +13505,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 131)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 132)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -13626,8 +13638,9 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Why)(nil),             // 128: xstate.v1.Why
 	nil,                     // 129: xstate.v1.Event.BlocksEntry
 	nil,                     // 130: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 131: google.protobuf.Value
-	(*structpb.Struct)(nil), // 132: google.protobuf.Struct
+	nil,                     // 131: xstate.v1.Output.MetadataEntry
+	(*structpb.Value)(nil),  // 132: google.protobuf.Value
+	(*structpb.Struct)(nil), // 133: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
 	119, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
@@ -13635,15 +13648,15 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	97,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	131, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	131, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	132, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	132, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
 	127, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
 	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
 	94,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	132, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	133, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
 	93,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
 	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
@@ -13654,26 +13667,26 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	93,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	132, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	133, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
 	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
 	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
 	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	131, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	131, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	132, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	132, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
 	127, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	131, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	131, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	132, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	132, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
 	127, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
 	117, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	131, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	132, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
@@ -13687,7 +13700,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	125, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
 	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	132, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	133, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
 	104, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
 	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
 	121, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
@@ -13705,7 +13718,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	45,  // 72: xstate.v1.Event.error:type_name -> xstate.v1.Error
 	51,  // 73: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
 	102, // 74: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	131, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	132, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
 	0,   // 76: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
 	49,  // 77: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
 	48,  // 78: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
@@ -13734,7 +13747,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	58,  // 101: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
 	57,  // 102: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
 	60,  // 103: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	132, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	133, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
 	104, // 105: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
 	57,  // 106: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
 	121, // 107: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
@@ -13753,92 +13766,93 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	93,  // 120: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
 	0,   // 121: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
 	0,   // 122: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	131, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	132, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
 	130, // 124: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	71,  // 125: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	72,  // 126: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
-	74,  // 127: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	96,  // 128: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	102, // 129: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	75,  // 130: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	44,  // 131: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	92,  // 132: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	112, // 133: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 134: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	78,  // 135: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	76,  // 136: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	42,  // 137: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	108, // 138: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	61,  // 139: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	37,  // 140: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	62,  // 141: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	97,  // 142: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	93,  // 143: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 144: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	77,  // 145: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	93,  // 146: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	112, // 147: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	44,  // 148: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	15,  // 149: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	44,  // 150: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	15,  // 151: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	15,  // 152: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	36,  // 153: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	73,  // 154: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	111, // 155: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	111, // 156: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	15,  // 157: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	33,  // 158: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	124, // 159: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	126, // 160: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 161: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 162: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	44,  // 163: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	93,  // 164: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	103, // 165: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	40,  // 166: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	63,  // 167: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	26,  // 168: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	20,  // 169: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	20,  // 170: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	100, // 171: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	41,  // 172: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 173: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	122, // 174: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	127, // 175: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	79,  // 176: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	61,  // 177: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	27,  // 178: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	105, // 179: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	40,  // 180: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	32,  // 181: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	32,  // 182: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	43,  // 183: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	44,  // 184: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	44,  // 185: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	106, // 186: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	119, // 187: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	116, // 188: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 189: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	20,  // 190: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	20,  // 191: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	100, // 192: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	119, // 193: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	119, // 194: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	39,  // 195: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	39,  // 196: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 197: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	120, // 198: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	107, // 199: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	132, // 200: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	66,  // 201: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	66,  // 202: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	53,  // 203: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	204, // [204:204] is the sub-list for method output_type
-	204, // [204:204] is the sub-list for method input_type
-	204, // [204:204] is the sub-list for extension type_name
-	204, // [204:204] is the sub-list for extension extendee
-	0,   // [0:204] is the sub-list for field type_name
+	131, // 125: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
+	71,  // 126: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	72,  // 127: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
+	74,  // 128: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	96,  // 129: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	102, // 130: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	75,  // 131: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	44,  // 132: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	92,  // 133: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	112, // 134: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 135: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	78,  // 136: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	76,  // 137: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	42,  // 138: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	108, // 139: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	61,  // 140: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	37,  // 141: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	62,  // 142: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	97,  // 143: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	93,  // 144: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 145: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	77,  // 146: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	93,  // 147: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	112, // 148: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	44,  // 149: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 150: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	44,  // 151: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 152: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 153: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	36,  // 154: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	73,  // 155: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	111, // 156: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	111, // 157: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 158: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	33,  // 159: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	124, // 160: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	126, // 161: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 162: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 163: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	44,  // 164: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	93,  // 165: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	103, // 166: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	40,  // 167: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	63,  // 168: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	26,  // 169: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	20,  // 170: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	20,  // 171: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	100, // 172: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	41,  // 173: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 174: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	122, // 175: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	127, // 176: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	79,  // 177: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	61,  // 178: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	27,  // 179: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	105, // 180: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	40,  // 181: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	32,  // 182: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	32,  // 183: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	43,  // 184: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	44,  // 185: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	44,  // 186: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	106, // 187: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	119, // 188: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	116, // 189: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 190: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	20,  // 191: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	20,  // 192: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	100, // 193: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	119, // 194: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	119, // 195: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	39,  // 196: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	39,  // 197: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 198: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	120, // 199: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	107, // 200: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	133, // 201: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	66,  // 202: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	66,  // 203: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	53,  // 204: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	205, // [205:205] is the sub-list for method output_type
+	205, // [205:205] is the sub-list for method input_type
+	205, // [205:205] is the sub-list for extension type_name
+	205, // [205:205] is the sub-list for extension extendee
+	0,   // [0:205] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13855,7 +13869,7 @@ func file_xstate_v1_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   131,
+			NumMessages:   132,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -130,7 +130,7 @@ func textOf(o *output.Output) string {
 	switch o.Kind {
 	case "stdout", "stderr":
 		return o.Text
-	case "update": // of what another block shows
+	case "update", "comm": // of what another block shows, and of widgets
 		return ""
 	}
 	text := cmp.Or(o.Text, o.Data["text/plain"], o.Data["text/markdown"])

@@ -66,7 +66,7 @@ func (s *e2bStream) output(block state.BlockID, o *output.Output) error {
 	case "result":
 		s.results = append(s.results, result{block, o})
 		return nil
-	case "update", "clear": // the client shows each output that comes
+	case "update", "clear", "comm": // the client shows each output that comes
 		return nil
 	}
 	return s.result(o, false)

@@ -1,5 +1,5 @@
-// A session in JupyterLab, in a real browser: marks, refreshed outputs, the edit of an agent, a restart. Each step waits
-// for what it must show. Writes pictures of the page.
+// A session in JupyterLab, in a real browser: marks, refreshed outputs, the edit of an agent, a restart, a widget. Each
+// step waits for what it must show. Writes pictures of the page.
 //
 // usage: node lab.mjs URL CHROMIUM XSTATE NOTEBOOK PICTURES
 import { execFileSync } from "node:child_process";
@@ -106,4 +106,26 @@ await page.waitForFunction(() => document.body.innerText.includes("(xstate) | Id
 await until("after a restart the marks are there", (now) => marks(now).startsWith("fresh fresh fresh"));
 await run(2);
 await until("and the cell is served", (now) => now[2].mark === "fresh" && now[2].picture);
+await write(3, "import ipywidgets as widgets\nn = widgets.IntSlider(value=3, max=9, description='n')\nn");
+await run(3);
+await page.locator(".widget-slider .noUi-handle").waitFor();
+await command("notebook:insert-cell-below");
+await write(4, "print('n squared is', n.value ** 2)");
+await run(4);
+await until("a cell reads a widget", (now) => now[4].text.startsWith("n squared is 9"));
+await page.locator(".widget-slider .noUi-handle").focus();
+await page.keyboard.press("ArrowRight");
+const moved = await until("a moved slider makes it stale", (now) => now[4].mark === "stale");
+await page.screenshot({ path: `${pictures}/widget.png` });
+if (!/^stale: n changed/.test(moved[4].why)) {
+  fail(`the reason is not shown: ${moved[4].why}`);
+}
+await page.locator(".xstate-status").click();
+await until("and it runs with the value of the page", (now) => now[4].text.startsWith("n squared is 16"));
+await page.keyboard.press("Control+s");
+await page.reload();
+await page.waitForFunction(() => document.body.innerText.includes("(xstate) | Idle"));
+await page.locator(".widget-slider .noUi-handle").waitFor();
+await page.waitForFunction(() => document.querySelector(".widget-readout")?.innerText === "4");
+console.log("a page that is loaded again has the widget");
 await browser.close();

@@ -42,9 +42,9 @@ def shown(cell):
 class Front:
     """Runs cells by their ids, as JupyterLab does, and keeps what a page would show."""
 
-    def __init__(self, path):
+    def __init__(self, path, kernel="xstate"):
         self.path = path
-        self.manager = KernelManager(kernel_name="xstate")
+        self.manager = KernelManager(kernel_name=kernel)
         self.manager.start_kernel(cwd=os.path.dirname(path), env={**os.environ, "JPY_SESSION_NAME": path})
         self.client = self.manager.client()
         self.client.start_channels()
@@ -225,7 +225,7 @@ class Page(Folder):
         self.run_cell("a", "x = 2")
         data = self.says("marks", lambda marks: marks.get("b", {}).get("state") == "stale")
         self.assertRegex(data["marks"]["b"]["why"], r"\Ax changed, which the cell a writes \(\w{8}, now \w{8}\)\Z")
-        self.assertRegex(data["summary"], r"\Axstate: 1 stale · run them: \d+\.\d s\Z")
+        self.assertRegex(data["summary"], r"\Axstate: 1 stale · run them: \d+\.\d s · the last run executed 1, reused \d\Z")
         self.run_cell("a", "x = 1/0")
         self.says("marks", lambda marks: marks.get("b", {}).get("state") == "blocked")
 

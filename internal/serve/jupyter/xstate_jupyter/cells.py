@@ -28,7 +28,8 @@ def is_command(source: str) -> bool:
 class Cell:
     id: str
     source: str
-    hidden: bool = False  # code that a front end runs for itself
+    hidden: bool = False  # code that a front end runs for itself, or what a page says to a widget
+    of: Cell | None = None  # the cell that made this widget, as it was then
 
 
 @dataclass
@@ -68,6 +69,25 @@ class Notebook:
             self.last = cell.id
         return cell
 
+    def say(self, source: str, after: str, of: str) -> Cell:
+        """Takes what a page says to a widget. It follows a cell, and what was said there before."""
+        self._made += 1
+        maker = next(c for c in self.cells if c.id == of)
+        cell = Cell(f"message-{self._made}", source, True, Cell(maker.id, maker.source))
+        at = next(i for i, c in enumerate(self.cells) if c.id == after) + 1
+        while at < len(self.cells) and self.cells[at].hidden:
+            at += 1
+        self.cells.insert(at, cell)
+        return cell
+
+    def _forget(self) -> None:
+        """Drops what was said to widgets whose cells were edited: it was about others."""
+        texts: dict[str, str] = {}
+        for c in self.cells:
+            if c.of is None or texts.get(c.of.id) == c.of.source:
+                texts[c.id] = c.source
+        self.cells = [c for c in self.cells if c.id in texts]
+
     def take(self, given: list[dict[str, str]]) -> None:
         """Takes all cells, in order, from a page that knows them. Hidden cells stay after those that they follow."""
         self.live = True
@@ -77,6 +97,12 @@ class Notebook:
                 before = {c.id: k for k, c in enumerate(order)}
                 order.insert(next((before[p.id] + 1 for p in reversed(self.cells[:i]) if p.id in before), 0), cell)
         self.cells = order
+
+    def _head(self, cell: Cell) -> str:
+        """The first line of a block that no file has (InFile in package patch)."""
+        if not cell.hidden or cell.source.lstrip().startswith("%%"):
+            return ""
+        return "// xstate: hidden\n" if self.language in ("javascript", "typescript") else "# xstate: hidden\n"
 
     def blocks(self) -> list[str]:
         """The ids of the cells that are blocks."""
@@ -96,11 +122,12 @@ class Notebook:
 
     def contents(self) -> str:
         """The notebook as a file of nbformat 4.5, without outputs."""
+        self._forget()
         cells = [
             {
                 "id": c.id,
                 "cell_type": "code",
-                "source": c.source,
+                "source": self._head(c) + c.source,
                 "metadata": {},
                 "outputs": [],
                 "execution_count": None,

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from ipykernel.kernelbase import Kernel
 from .cells import Cell, Notebook, find_path, is_command, is_question
 from .complete import complete, completeness, describe, name_at
 from .marks import marks, record_of, summary
-from .outputs import Output, Outputs, content, display, displays, error_content, saved
+from .outputs import Output, Outputs, content, display, displays, failure, named_error, saved
 from .pipe import Event, Failure, Pipe
+from .widgets import CONTROL, Widgets
+from .widgets import code as code_of
 
 _LANGUAGES = {
     "python": {
@@ -97,14 +100,27 @@ class NotebookKernel(Kernel):
         self._shown: dict[str, Any] = {}  # what a front end shows of blocks, by their ids
         self._records: dict[str, str] = {}  # the results that it shows, by name
         self._varying: dict[str, list[str]] = {}  # why the results of blocks may vary
+        self._failed: set[str] = set()  # blocks
         self._interrupted = False
         self._busy = 0  # runs that were asked for
+        self._turn = threading.Lock()  # held by the cell, or the message to a widget, that is carried out
+        self._parent: Any = None  # the request that it came in; messages of a page may come while it runs
+        self._ident: Any = None  # the client that sent it
+        self._names: dict[str, str] = {}  # the ids of blocks, by those of cells
+        self.widgets = Widgets(self._send_widget)
+        self._last: dict[str, Any] | None = None  # what the last run said
+        self._control = ""  # the comm of a page that asks for the states of widgets
         self._page = ""  # the comm of a page that shows marks; "": there is none
         self._step = 0  # the last step of the session that is known here
         self.shell_handlers["comm_open"] = self.comm_open
         self.shell_handlers["comm_msg"] = self.comm_msg
         self.shell_handlers["comm_close"] = self.comm_close
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is a message
+
+    async def dispatch_shell(self, msg: Any, /, *args: Any, **named: Any) -> None:
+        """Says busy and idle also of a message of a page that comes while a cell runs. It waits for the cell."""
+        named.pop("concurrent", None)
+        await super().dispatch_shell(msg, *args, **named)
 
     def pre_handler_hook(self) -> None:
         """A handler runs no code of the program, so an interrupt of this process means nothing."""
@@ -126,6 +142,9 @@ class NotebookKernel(Kernel):
         if store_history and not silent:
             self._typed.append(_Typed(self.execution_count, code))
         send = _unsent if silent else self._publish
+        parent, ident = self.get_parent("shell"), self._get_shell_context_var(self._shell_parent_ident)
+        await self._take_turn()
+        self._parent, self._ident = parent, ident
         try:
             return await self._execute(code, silent, user_expressions or {}, allow_stdin, cell_meta or {}, cell_id)
         except Failure as e:
@@ -133,7 +152,14 @@ class NotebookKernel(Kernel):
         except Exception as e:
             self.log.exception("a cell was not carried out")
             failure = _fail(send, type(e).__name__, str(e), traceback.format_exc().splitlines())
+        finally:
+            self._turn.release()
         return {"status": "error", "execution_count": self.execution_count, **failure}
+
+    async def _take_turn(self) -> None:
+        """Waits until nothing else is carried out: subshells have loops of their own."""
+        if not self._turn.acquire(blocking=False):
+            await asyncio.to_thread(self._turn.acquire)
 
     async def _execute(
         self,
@@ -160,23 +186,26 @@ class NotebookKernel(Kernel):
             if cells is not None:
                 self.notebook.take(cells)
             cell = self.notebook.submit(code, cell_id, meta.get("deletedCells", []), hidden=silent)
-            failed = await self._run(cell, silent, allow_stdin)
+            failed = await self._run(cell, _unsent if silent else self._publish, allow_stdin)
         reply: dict[str, Any] = {"status": "ok", "execution_count": self.execution_count}
         if failed is not None:
             return {**reply, **failed, "status": "error"}
         named = {key: await self._evaluate(text) for key, text in expressions.items() if text.strip()}
         return {**reply, "payload": payload, "user_expressions": named}
 
-    async def _run(self, cell: Cell, silent: bool, may_ask: bool) -> dict[str, Any] | None:
-        """Brings the notebook up to date until a cell. Returns the error of the cell."""
-        send = _unsent if silent else self._publish
+    async def _run(self, cell: Cell, send: Any, may_ask: bool, quiet: bool = False) -> dict[str, Any] | None:
+        """Brings the notebook up to date until a cell. Returns the error of the cell. quiet: it has no place to say
+        what is stale."""
+        silent = send is _unsent
         outputs = Outputs(send, self.execution_count)
-        names: dict[str, str] = {}  # the ids of blocks, by those of cells
+        names: dict[str, str] = {}
 
         def follow(event: Event) -> None:
             if event["event"] == "started":
                 names.update(event.get("blocks", {}))
                 outputs.block = names.get(cell.id, "")
+            elif event["event"] == "output" and event["output"]["kind"] == "comm":
+                self.widgets.live(event["output"])
             elif event["event"] == "output" and event["block"] == names.get(cell.id):
                 outputs.add(event["output"])
 
@@ -193,6 +222,7 @@ class NotebookKernel(Kernel):
         mine = blocks.get(names.get(cell.id, ""))
         if mine is None:
             return _fail(send, "Conflict", "others edited the notebook at the same time: run the cell again")
+        self._names = names
         self._ran(done)
         outputs.complete(mine["outputs"])
         if self._typed and not silent:
@@ -200,17 +230,24 @@ class NotebookKernel(Kernel):
         reached = [b for b in done["blocks"] if b is not mine]
         if self.mode == "auto" and not silent and not done.get("stopped"):
             try:
-                later = await self._ask_run("", lambda event: None)
+                later = await self._ask_run("", self._follow_widgets)
                 self._ran(later)
                 reached = [b for b in later["blocks"] if b["id"] != mine["id"]]
             except Failure as e:
                 send("stream", {"name": "stderr", "text": f"[xstate: the cells below were not run: {e}]\n"})
         if not silent:
             self._note_shown([mine])
-            await self._report(reached)
+            await self._report(reached, quiet)
         if done.get("stopped"):
             return _fail(send, "KeyboardInterrupt", "", ["KeyboardInterrupt: the run was interrupted"])
-        return self._failure_of(send, mine, blocks)
+        failed = failure(mine, blocks)
+        if failed is not None:
+            send("error", failed)
+        return failed
+
+    def _follow_widgets(self, event: Event) -> None:
+        if event["event"] == "output" and event["output"]["kind"] == "comm":
+            self.widgets.live(event["output"])
 
     def _program(self) -> dict[str, str]:
         """What a run or a plan is about. The session remembers the interpreter, for the command line."""
@@ -225,25 +262,6 @@ class NotebookKernel(Kernel):
         finally:
             self._busy -= 1
         return answer
-
-    def _failure_of(self, send: Any, mine: dict[str, Any], blocks: dict[str, Any]) -> dict[str, Any] | None:
-        """Shows why a cell failed, and returns it; None if it did not."""
-        error = mine.get("error")
-        if error is not None:
-            shown = error_content(error)
-            if error.get("hint"):
-                shown["traceback"].append("hint: " + error["hint"])
-            send("error", shown)
-            return shown
-        if mine["status"] in ("blocked", "not-reached"):
-            by = mine["reason"].get("by") or next((b["id"] for b in blocks.values() if b["status"] == "failed"), "")
-            cause = (blocks.get(by) or {}).get("error") or {}
-            why = f": {cause['type']}: {cause['message']}" if cause else ""
-            text = f"the cell was not executed: it needs the cell {by}, which fails{why}"
-            if mine["status"] == "not-reached":
-                text = f"the cell was not executed: the cell {by} ends the program before it"
-            return _fail(send, "NotExecuted", text)
-        return None
 
     async def _decide(self, done: dict[str, Any]) -> bool:
         """Asks the person for what a run waits for: input(), or whether a call may happen. False: nothing is."""
@@ -261,9 +279,8 @@ class NotebookKernel(Kernel):
         """What a person types; None if that is interrupted."""
         assert self.session is not None
         self._interrupted = False
-        ident = self._get_shell_context_var(self._shell_parent_ident)
         message = {"prompt": prompt, "password": False}
-        self.session.send(self.stdin_socket, "input_request", message, self.get_parent("shell"), ident=ident)
+        self.session.send(self.stdin_socket, "input_request", message, self._parent, ident=self._ident)
         while not self._interrupted:
             if self.stdin_socket.poll(0):
                 _, reply = self.session.recv(self.stdin_socket)
@@ -274,10 +291,16 @@ class NotebookKernel(Kernel):
 
     def _ran(self, done: dict[str, Any]) -> None:
         """Notes what a run says of the blocks that it reached."""
-        self._step = done["step"]
+        self._step, self._last = done["step"], done
         for b in done["blocks"]:
             if b["status"] != "new":
+                (self._failed.add if b.get("error") else self._failed.discard)(b["id"])
                 self._varying[b["id"]] = b.get("marks") or []
+                self.widgets.took(b["id"], b["outputs"])
+        self._settle_widgets()
+
+    def _settle_widgets(self) -> None:
+        self.widgets.settle(self._names[c] for c in self.notebook.blocks() if c in self._names)
 
     async def _plan(self) -> dict[str, Any] | None:
         """What a run of the whole notebook would do; None if that cannot be said."""
@@ -289,14 +312,17 @@ class NotebookKernel(Kernel):
 
     def _note_shown(self, blocks: Iterable[dict[str, Any]]) -> None:
         for b in blocks:
-            self._shown[b["id"]] = saved(b)
+            self._shown[b["id"]] = b["outputs"], b.get("error")
             self._records[b["id"]] = b.get("record", "")
 
-    async def _report(self, reached: list[dict[str, Any]]) -> None:
+    async def _report(self, reached: list[dict[str, Any]], quiet: bool) -> None:
         """Refreshes what other cells show, and says what was refreshed and what is stale: in the margin, or without a
         page that has one in a line of the cell. A block that was not executed may have another recorded result now."""
-        news = [b for b in reached if b["status"] != "new" and self._shown.get(b["id"]) != saved(b)]
-        seen = [b for b in news if b["id"] in self._shown]
+        news = [
+            b for b in reached if b["status"] != "new" and self._shown.get(b["id"]) != (b["outputs"], b.get("error"))
+        ]
+        hidden = {self._names.get(c.id) for c in self.notebook.cells if c.hidden}
+        seen = [b for b in news if b["id"] in self._shown and b["id"] not in hidden]
         self._note_shown(b for b in reached if b["status"] != "new")
         plan = await self._plan()
         if self._page:
@@ -306,6 +332,8 @@ class NotebookKernel(Kernel):
         for block in seen:
             for number, output in enumerate(displays(block["outputs"])):
                 self._publish("update_display_data", display(output, block["id"], number))
+        if quiet:
+            return
         found, parts = self._marks(plan), []
         pairs = zip(self.notebook.blocks(), plan["blocks"]) if plan else ()
         stale = [b for c, b in pairs if found.get(c, {}).get("state") == "stale" and b["id"] in self._shown]
@@ -320,18 +348,23 @@ class NotebookKernel(Kernel):
     def _show(self, plan: dict[str, Any] | None, outputs: dict[str, Any]) -> None:
         """Sends the page the marks of cells, and the outputs of those that ran without being asked."""
         found = self._marks(plan)
-        self._send_page({"marks": found, "summary": summary(found, plan) if plan else "", "outputs": outputs})
+        line = summary(found, plan, self._last) if plan else ""
+        self._send_page({"marks": found, "summary": line, "outputs": outputs})
 
     def _marks(self, plan: dict[str, Any] | None) -> dict[str, dict[str, str]]:
-        return marks(plan, self.notebook.blocks(), self._varying, self._records) if plan else {}
+        found = marks(plan, self.notebook.blocks(), self._varying, self._records) if plan else {}
+        return {c.id: found[c.id] for c in self.notebook.cells if c.id in found and not c.hidden}
 
     def _send_page(self, data: dict[str, Any]) -> None:
         if self.session and self._page:
             self.session.send(self.iopub_socket, "comm_msg", {"comm_id": self._page, "data": data})
 
     async def comm_open(self, stream: Any, ident: Any, parent: Any) -> None:
-        """A page of JupyterLab opens the comm xstate. Widgets have no comm here."""
+        """A page opens the comm xstate, or one that asks for the states of widgets."""
         content = parent["content"]
+        if content["target_name"] == CONTROL:
+            self._control = content["comm_id"]
+            return
         if content["target_name"] != "xstate":
             if self.session:
                 self.session.send(self.iopub_socket, "comm_close", {"comm_id": content["comm_id"], "data": {}}, parent)
@@ -344,14 +377,59 @@ class NotebookKernel(Kernel):
         content = parent["content"]
         if content["comm_id"] == self._page:
             self._soon(self._look(content["data"]["cells"]))
+        elif content["comm_id"] == self._control:
+            if self.session and content["data"].get("method") == "request_states":
+                data, buffers = self.widgets.states()
+                said = {"comm_id": self._control, "data": data}
+                self.session.send(self.iopub_socket, "comm_msg", said, parent, buffers=buffers)
+        else:  # on the main loop, like cells; until that is done, the page sends no more
+            await asyncio.wrap_future(self._soon(self._message(parent)))
+
+    async def _message(self, parent: Any) -> None:
+        """Gives a widget what a page says to it, as a part of the program."""
+        content, buffers = parent["content"], parent.get("buffers") or []
+        await self._take_turn()
+        try:
+            self._parent = parent
+            if self.widgets.answers(content, buffers):
+                return
+            model = self.widgets.known[content["comm_id"]]
+            cells = {block: cell for cell, block in self._names.items()}
+            order = [c.id for c in self.notebook.cells]
+            makers = [cells[b] for b in model.blocks if cells.get(b) in order]
+            if not makers:
+                return  # the cell is gone
+            if not self._failed.isdisjoint(model.blocks):
+                text = "[xstate: a cell that made this widget, or changed it, failed: the widget does nothing]\n"
+                self._publish("stream", {"name": "stderr", "text": text})
+                return
+            source = code_of(model, content["comm_id"], content["data"], buffers)
+            cell = self.notebook.say(source, max(makers, key=order.index), makers[0])
+            if await self._run(cell, self._publish, False, quiet=True) is not None:
+                self.notebook.cells.remove(cell)  # later runs would fail there, too
+                self._settle_widgets()
+        finally:
+            self._turn.release()
+
+    def _send_widget(self, kind: str, message: dict[str, Any], metadata: Any, buffers: list[bytes]) -> None:
+        if self.session:
+            about = {"metadata": metadata or {}, "buffers": buffers}
+            self.session.send(self.iopub_socket, kind, message, self._parent, **about)
+
+    async def comm_info_request(self, stream: Any, ident: Any, parent: Any) -> None:
+        """Says which comms there are."""
+        wanted = parent["content"].get("target_name")
+        found = {id: {"target_name": m.target} for id, m in [*self.widgets.known.items()] if wanted in (None, m.target)}
+        if self.session:
+            self.session.send(stream, "comm_info_reply", {"comms": found, "status": "ok"}, parent, ident)
 
     async def comm_close(self, stream: Any, ident: Any, parent: Any) -> None:
         if parent["content"]["comm_id"] == self._page:
             self._page, self.notebook.live = "", False
 
-    def _soon(self, work: Any) -> None:
+    def _soon(self, work: Any) -> Any:
         """Does something on the loop of the main shell: comms come in the threads of subshells, too."""
-        asyncio.run_coroutine_threadsafe(self._logged(work), self.io_loop.asyncio_loop)
+        return asyncio.run_coroutine_threadsafe(self._logged(work), self.io_loop.asyncio_loop)
 
     async def _logged(self, work: Any) -> None:
         try:
@@ -396,9 +474,12 @@ class NotebookKernel(Kernel):
             has = record_of(n.get("trace", "") for n in view["nodes"])
             if has == record:
                 outputs[cell] = saved(view)
+                self._names[cell] = block["id"]
+                self.widgets.took(block["id"], view["outputs"])
                 self._note_shown([{**view, "record": record}])
             else:
                 self._records.setdefault(block["id"], has)
+        self._settle_widgets()
         self._show(plan, outputs)
 
     async def _command(self, arguments: list[str]) -> None:
@@ -543,12 +624,13 @@ class NotebookKernel(Kernel):
         }
 
     def _publish(self, kind: str, message: dict[str, Any]) -> None:
-        self.send_response(self.iopub_socket, kind, message)
+        if self.session:
+            self.session.send(self.iopub_socket, kind, message, self._parent)
 
 
 def _fail(send: Any, name: str, value: str, lines: list[str] | None = None) -> dict[str, Any]:
     """Shows an error, and returns it."""
-    error = {"ename": name, "evalue": value, "traceback": lines or [f"{name}: {value}"]}
+    error = named_error(name, value, lines)
     send("error", error)
     return error
 

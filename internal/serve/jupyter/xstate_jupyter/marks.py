@@ -30,7 +30,7 @@ def marks(
         if block["reason"]["code"] == "new":
             continue
         state, why = _STATES[block["action"]], _sentence(block["reason"], names)
-        if state == "fresh" and shown.get(block["id"], block.get("record")) != block.get("record"):
+        if state == "fresh" and shown.get(block["id"], block.get("record", "")) != block.get("record", ""):
             state, why = "stale", "it shows another result than the recorded one that fits by now"
         if state == "fresh" and varying.get(block["id"]):
             state, why = "volatile", "another run may give another result: " + ", ".join(varying[block["id"]])
@@ -58,16 +58,19 @@ def _sentence(reason: dict[str, Any], names: dict[str, str]) -> str:
     return code.replace("-", " ") + (f": {name}" if name else "") + (f", by {cell}" if cell else "")
 
 
-def summary(found: dict[str, dict[str, str]], plan: dict[str, Any]) -> str:
-    """One line about all cells."""
+def summary(found: dict[str, dict[str, str]], plan: dict[str, Any], ran: dict[str, Any] | None) -> str:
+    """One line about the last run and all cells."""
     counts = {state: sum(m["state"] == state for m in found.values()) for state in ("stale", "failed", "blocked")}
-    parts = [f"{n} {state}" for state, n in counts.items() if n]
+    parts = [f"{n} {state}" for state, n in counts.items() if n] or ["all cells are fresh"]
     if not found:
         return ""
-    if not parts:
-        return "xstate: all cells are fresh"
-    seconds = plan["seconds"]
-    return "xstate: " + " · ".join(parts) + (f" · run them: {seconds:.1f} s" if counts["stale"] else "")
+    if counts["stale"]:
+        parts.append(f"run them: {plan['seconds']:.1f} s")
+    if ran is not None:
+        parts.append(f"the last run executed {ran['ran'] + ran['failed']}, reused {ran['reused']}")
+        if ran["saved_seconds"] >= 0.05:
+            parts[-1] += f" ({ran['saved_seconds']:.1f} s saved)"
+    return "xstate: " + " · ".join(parts)
 
 
 def record_of(traces: Iterable[str]) -> str:

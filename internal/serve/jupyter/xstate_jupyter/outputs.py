@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,11 @@ class Outputs:
     def add(self, output: Output) -> None:
         self._sent.append(output)
         kind = output["kind"]
+        if kind == "comm":
+            if output.get("dropped"):
+                text = "[xstate: widgets of more than 16 MiB are not kept: run the cell again to have them]\n"
+                self._send("stream", {"name": "stderr", "text": text})
+            return
         if kind in ("stdout", "stderr"):
             self._send("stream", {"name": kind, "text": output.get("text", "")})
         elif kind == "result":
@@ -59,10 +65,11 @@ def content(output: Output) -> dict[str, Any]:
     data = dict(output.get("data") or {})
     for media, text in data.items():
         if media == "application/json" or media.endswith("+json"):
-            data[media] = json.loads(text)
+            with contextlib.suppress(ValueError):  # a library may call JSON what is not
+                data[media] = json.loads(text)
     if not data:
         data = {"text/plain": output.get("text", "")}
-    return {"data": data, "metadata": {}}
+    return {"data": data, "metadata": {k: json.loads(v) for k, v in (output.get("metadata") or {}).items()}}
 
 
 def display(output: Output, block: str, number: int) -> dict[str, Any]:
@@ -92,6 +99,31 @@ def error_content(error: dict[str, Any]) -> dict[str, Any]:
     return {"ename": error["type"], "evalue": error["message"], "traceback": lines}
 
 
+def failure(block: dict[str, Any], blocks: dict[str, Any]) -> dict[str, Any] | None:
+    """Why a block of a run failed or was not executed, as error_content; None if it was and did not. blocks are those
+    of the run, by their ids."""
+    error = block.get("error")
+    if error is not None:
+        shown = error_content(error)
+        if error.get("hint"):
+            shown["traceback"].append("hint: " + error["hint"])
+        return shown
+    if block["status"] not in ("blocked", "not-reached"):
+        return None
+    by = block["reason"].get("by") or next((b["id"] for b in blocks.values() if b["status"] == "failed"), "")
+    cause = (blocks.get(by) or {}).get("error") or {}
+    why = f": {cause['type']}: {cause['message']}" if cause else ""
+    text = f"the cell was not executed: it needs the cell {by}, which fails{why}"
+    if block["status"] == "not-reached":
+        text = f"the cell was not executed: the cell {by} ends the program before it"
+    return named_error("NotExecuted", text)
+
+
+def named_error(name: str, value: str, lines: list[str] | None = None) -> dict[str, Any]:
+    """An error that no block raised, as error_content."""
+    return {"ename": name, "evalue": value, "traceback": lines or [f"{name}: {value}"]}
+
+
 def displays(outputs: list[Output]) -> list[Output]:
     return [o for o in outputs if o["kind"] == "display"]
 
@@ -106,6 +138,8 @@ def joined(outputs: list[Output]) -> list[Output]:
     out: list[Output] = []
     waiting = False
     for o in outputs:
+        if o["kind"] == "comm":
+            continue
         if o["kind"] == "clear":
             waiting = o.get("wait", False)
             out = out if waiting else []
@@ -114,7 +148,7 @@ def joined(outputs: list[Output]) -> list[Output]:
             out, waiting = [], False
         shown = [i for i, x in enumerate(out) if o["kind"] == "update" and x.get("display_id") == o["display_id"]]
         for i in shown:
-            out[i] = {**out[i], "data": o["data"]}
+            out[i] = {**out[i], "data": o["data"], "metadata": o.get("metadata")}
         if shown:
             continue
         if out and o["kind"] in ("stdout", "stderr") and o["kind"] == out[-1]["kind"]:

@@ -140,7 +140,8 @@ class Baseline:
 
                 value = asyncio.get_event_loop_policy().get_event_loop().run_until_complete(value)
             if shown and value is not None and not request.get("quiet"):
-                self.recorder.rich("result", display.bundle(value, display.text_of(request)))
+                if request.get("dialect") != "ipython" or not display.shows_itself(value):
+                    self.recorder.rich("result", display.bundle(value, display.text_of(request)))
 
     def bound(self):
         return bound(self.ns, self.preset)

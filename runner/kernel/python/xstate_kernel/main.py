@@ -89,6 +89,7 @@ class Kernel:
         )
         if options.get("ipython"):
             builtins.display, builtins.get_ipython = self.display, shell.get_ipython
+            setattr(builtins, "__IPYTHON__", True)  # noqa: B010 - as libraries ask
             if not options.get("stdin"):
                 builtins.input = shell.ask
         # before the first snapshot of hidden state

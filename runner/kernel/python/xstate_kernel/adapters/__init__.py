@@ -9,6 +9,7 @@ from xstate_kernel import original as __builtins__
 
 from . import (
     asyncio,
+    comm,
     csv,
     decimal,
     futures,
@@ -29,6 +30,7 @@ from . import (
     started,
     stdlib,
     sympy,
+    traitlets,
     typing,
     warnings,
 )
@@ -51,12 +53,14 @@ ALL = (
     futures.adapter,
     io.adapter,
     ipython.adapter,
+    comm.adapter,
     typing.adapter,
     mock.adapter,
     multiprocessing.adapter,
     asyncio.adapter,
     started.adapter,
     sympy.adapter,
+    traitlets.adapter,
     *stdlib.ADAPTERS,
 )
 
@@ -192,10 +196,10 @@ def random_states():
     return {a: a.random_state() for a in _GENERATING}
 
 
-def bundle(value):
-    """Returns media type → text for a value that its library displays specially, or None."""
+def bundle(value, metadata):
+    """Returns media type → text for a value that its library displays specially, or None, and adds their metadata."""
     for a in _BUNDLING:
-        found = a.bundle(value)
+        found = a.bundle(value, metadata)
         if found is not None:
             return found
     return None

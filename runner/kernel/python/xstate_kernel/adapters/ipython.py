@@ -1,25 +1,25 @@
 """IPython: its display functions show values as the builtin display does, and values that bring their own media."""
 
-import binascii
 import builtins
-import json
 
 from xstate_kernel import original as __builtins__
 
+from ..ground import media
+from . import comm
 from .protocol import Adapter
 
-_WIDGETS = "application/vnd.jupyter.widget-"  # they need a running kernel
+_WIDGETS = "application/vnd.jupyter.widget-"
 
 
 class IPython(Adapter):
     packages = ("IPython",)
 
     def after_import(self):
-        return {"IPython.core.display_functions": _watch}
+        return {"IPython.core.display_functions": _watch, "IPython.core.getipython": _give_shell}
 
-    def bundle(self, value):
+    def bundle(self, value, metadata):
         """Returns the media of a value that follows IPython's protocol for several media, or for JSON."""
-        media = {}
+        shown = {}
         for method, name in (("_repr_mimebundle_", None), ("_repr_json_", "application/json")):
             render = getattr(type(value), method, None)
             if not callable(render):
@@ -29,29 +29,21 @@ class IPython(Adapter):
             except Exception:
                 continue
             if isinstance(found, tuple):
-                found = found[0]
+                found, about = found
+                metadata.update({name: about} if name else about or {})
             if name and found is not None:
                 found = {name: found}
             for key, data in found.items() if isinstance(found, dict) else ():
-                if isinstance(key, str) and not key.startswith(_WIDGETS):
-                    media[key] = _text(data)
-        return media or None
+                if isinstance(key, str) and (not key.startswith(_WIDGETS) or comm.on_page(value)):
+                    shown[key] = media.text(key, data)
+        return shown or None
 
 
-def _text(data):
-    if isinstance(data, bytes):
-        return binascii.b2a_base64(data, newline=False).decode()
-    return data if isinstance(data, str) else json.dumps(data)
-
-
-class _Media:
-    """A bundle of media that the program made itself."""
-
-    def __init__(self, media):
-        self._media = media
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return self._media
+def _give_shell(hidden, module):
+    """Libraries ask IPython whether the program is a notebook."""
+    own = getattr(builtins, "get_ipython", None)
+    if own is not None:
+        module.get_ipython = own
 
 
 def _watch(hidden, module):
@@ -65,11 +57,11 @@ def _watch(hidden, module):
     def display(*objs, raw=False, display_id=None, update=False, **given):
         if update and display_id is None:
             raise TypeError("display_id required for update_display")
-        shown = (_Media(o) if raw and isinstance(o, dict) else o for o in objs)
-        return show(*shown, display_id=display_id, update=update, **given)
+        return show(*objs, display_id=display_id, update=update, raw=raw, **given)
 
     def publish_display_data(data, metadata=None, *, transient=None, update=False, **_):
-        show(_Media(data), display_id=(transient or {}).get("display_id"), update=update)
+        id = (transient or {}).get("display_id")
+        show(data, display_id=id, update=update, metadata=metadata, raw=True)
 
     def clear_output(wait=False):
         recorder.clear(wait)

@@ -147,11 +147,11 @@ class Matplotlib(Adapter):
 
     # output
 
-    def bundle(self, value):
+    def bundle(self, value, metadata):
         figure = sys.modules.get("matplotlib.figure")
         if figure is None or not issubclass(type(value), figure.Figure):
             return None
-        return {"image/png": _png(value)}
+        return _shown(value) or None
 
     def open_figures(self):
         pyplot = sys.modules.get("matplotlib.pyplot")
@@ -166,7 +166,7 @@ class Matplotlib(Adapter):
         helper = sys.modules.get("matplotlib._pylab_helpers")
         for manager in helper.Gcf.get_all_fig_managers() if helper is not None else ():
             figure = manager.canvas.figure
-            recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
+            recorder.rich("display", {"text/plain": repr(figure), **_shown(figure)})
 
     def close_figures(self):
         """Closes all figures. They keep a canvas that draws, which since 3.11 a closed figure does not."""
@@ -192,9 +192,18 @@ def _put_options(value):
     dict.update(params, value)
 
 
-def _png(figure):
+def _shown(figure):
+    """Returns the picture of a figure, as a notebook shows it: none of an empty one, and with the figure's own
+    resolution and colours, whatever the options for files are."""
+    if not figure.axes and not figure.lines:
+        return {}
+    colors = {"facecolor": figure.get_facecolor(), "edgecolor": figure.get_edgecolor()}
+    return {"image/png": _png(figure, dpi=figure.dpi, **colors)}
+
+
+def _png(figure, **options):
     out = io.BytesIO()
-    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None}, **options)
     return binascii.b2a_base64(out.getvalue(), newline=False).decode()
 
 

@@ -49,7 +49,7 @@ class Pandas(Adapter):
 
     # output
 
-    def bundle(self, value):
+    def bundle(self, value, metadata):
         """Shows at most 20 columns of a wide frame as HTML, as pandas does under Jupyter. In a terminal it is 0:
         as many as fit, which for HTML means all."""
         frame = getattr(sys.modules.get("pandas"), "DataFrame", None)

@@ -159,8 +159,9 @@ class Adapter:
         """Returns shape and repr for a query, in bounded time, or None. short is a repr that cuts long texts."""
         return None
 
-    def bundle(self, value):
-        """Returns media type → text for a value that the library displays specially, else None."""
+    def bundle(self, value, metadata):
+        """Returns media type → text for a value that the library displays specially, else None. metadata takes media
+        type → what a page needs to show it."""
         return None
 
     def open_figures(self):

@@ -107,7 +107,8 @@ class Execution:
                     value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
                     self.shown = True
-                    self.recorder.rich("result", display.bundle(value, display.text_of(request)))
+                    if not self.in_cell or not display.shows_itself(value):
+                        self.recorder.rich("result", display.bundle(value, display.text_of(request)))
                     self.keep(value, request.get("keeps") or ())
                 kept.append(value)
                 del value

@@ -202,7 +202,7 @@ class Files:
     def _other(self, p):
         """Reports whether a path does not belong to the program."""
         return (
-            (p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/"))
+            ((p + os.sep).startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/"))
             or (
                 p.startswith((self.store, self._spool))
                 and not (self._private and (p + os.sep).startswith(self._private))

@@ -1,13 +1,13 @@
 """The representations of a value: media bundles for results and display(), bounded descriptions for queries,
 figures."""
 
-import binascii
 import itertools
 import reprlib
 
 from xstate_kernel import original as __builtins__
 
 from .. import adapters
+from ..ground import media
 from . import formatters
 
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)
@@ -20,15 +20,27 @@ def pretty(value):
     return pretty(value)
 
 
-def show(recorder, objects, display_id=None, update=False, clear=False, **_):
-    """Displays values, as display does in a notebook. With an id it returns an object of IPython, if that is installed,
-    which displays other values in their place."""
+class Bundle(dict):
+    """Media type → text; images in base64. metadata is what a page needs to show them: media type → settings."""
+
+    def __init__(self, media, metadata):
+        super().__init__(media)
+        self.metadata = metadata
+
+
+def show(recorder, objects, display_id=None, update=False, clear=False, metadata=None, raw=False, **_):
+    """Displays values, as display does in a notebook. Raw values are media that the program made itself. With an id it
+    returns an object of IPython, if that is installed, which displays other values in their place."""
     if clear:
         recorder.clear(True)
     if display_id is True:
         display_id = recorder.display_id()
     for o in objects:
-        recorder.rich("update" if update else "display", bundle(o, pretty), display_id)
+        if not raw and shows_itself(o):
+            continue
+        found = Bundle({m: media.text(m, d) for m, d in o.items()}, {}) if raw else bundle(o, pretty)
+        found.metadata.update(metadata or {})
+        recorder.rich("update" if update else "display", found, display_id)
     if display_id is None:
         return None
     try:
@@ -36,6 +48,21 @@ def show(recorder, objects, display_id=None, update=False, clear=False, **_):
     except ImportError:
         return None
     return DisplayHandle(display_id)
+
+
+def shows_itself(value):
+    """Has a value displayed by its own method, as in IPython. Reports whether it has one."""
+    method = getattr(type(value), "_ipython_display_", None)
+    if not callable(method) or isinstance(value, type):
+        return False
+    try:
+        method(value)
+    except NotImplementedError:
+        return False
+    except Exception as e:
+        formatters.report(e)
+        return False
+    return True
 
 
 def text_of(request):
@@ -46,22 +73,27 @@ def text_of(request):
 def bundle(value, text=repr):
     """Returns media type → text for a value; images in base64. text writes the value as text. A function that the
     program has registered for a medium comes first, then what the value or its library gives as several media, then its
-    methods."""
-    found: dict = adapters.bundle(value) or {}
+    methods. In a notebook their exceptions are printed, as IPython does."""
+    failed = formatters.report if text is pretty else lambda e: None
+    metadata: dict = {}
+    found = Bundle(adapters.bundle(value, metadata) or {}, metadata)
     if formatters.plain.knows(value):
         found["text/plain"] = formatters.plain(value)
     elif "text/plain" not in found:
-        found["text/plain"] = text(value)
-    for media, show in formatters.formatter.formatters.items():
-        if media == "text/plain" or ((media in found or media == "application/json") and not show.knows(value)):
+        try:
+            found["text/plain"] = text(value)
+        except Exception as e:
+            if text is not pretty:
+                raise
+            failed(e)
+    for kind, show in formatters.formatter.formatters.items():
+        if kind == "text/plain" or ((kind in found or kind == "application/json") and not show.knows(value)):
             continue
-        data = show(value)
+        data = show(value, failed)
         if isinstance(data, tuple):
-            data = data[0]
-        if isinstance(data, bytes):
-            found[media] = binascii.b2a_base64(data, newline=False).decode()
-        elif isinstance(data, str):
-            found[media] = data
+            data, metadata[kind] = data
+        if isinstance(data, (bytes, str)):
+            found[kind] = media.text(kind, data)
     return found
 
 

@@ -91,8 +91,8 @@ class Formatter:
     def __contains__(self, typ):
         return typ in self.type_printers or (isinstance(typ, type) and _name(typ) in self.deferred_printers)
 
-    def __call__(self, obj):
-        """Returns the text of a value in this media type, or None."""
+    def __call__(self, obj, failed=lambda e: None):
+        """Returns the text of a value in this media type, or None. failed takes the exception of its own method."""
         if not self.enabled:
             return None
         if self.knows(obj):
@@ -100,7 +100,10 @@ class Formatter:
         render = getattr(type(obj), self.print_method, None)  # not of the value, whose __getattr__ may know any name
         try:
             return render(obj) if callable(render) else None
-        except Exception:
+        except NotImplementedError:
+            return None
+        except Exception as e:
+            failed(e)
             return None
 
     def registered(self):
@@ -118,13 +121,13 @@ class PlainText(Formatter):
     pprint, verbose, max_width, newline, max_seq_length = True, False, 79, "\n", 1000
     float_format = "%r"
 
-    def __call__(self, obj):
+    def __call__(self, obj, failed=None):
         from .pretty import pretty  # plain programs do not need it
 
         try:
             return pretty(obj)
         except Exception as e:
-            _report(e)
+            report(e)
             return repr(obj)
 
     @property
@@ -178,11 +181,12 @@ class DisplayFormatter:
         return list(self.formatters)
 
     def format(self, obj, include=None, exclude=None):
-        """Returns the media of a value, and no metadata."""
+        """Returns the media of a value, and their metadata."""
         from .display import bundle
 
         found = bundle(obj, plain)
-        return {m: d for m, d in found.items() if (not include or m in include) and m not in (exclude or ())}, {}
+        kept = {m: d for m, d in found.items() if (not include or m in include) and m not in (exclude or ())}
+        return kept, found.metadata
 
     def __reduce__(self):
         return _own, ()
@@ -203,11 +207,11 @@ def _called(f, *args):
     except NotImplementedError:
         return None
     except Exception as e:
-        _report(e)
+        report(e)
         return None
 
 
-def _report(e):
+def report(e):
     tb = e.__traceback__.tb_next
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(code_owner.FOLDER):
         tb = tb.tb_next

@@ -4,6 +4,7 @@ import ast
 import builtins
 import importlib
 import io
+import json
 import os
 import re
 import shlex
@@ -43,7 +44,7 @@ _TIMED = """def inner(_it, _timer):
 
 class Magic:
     def __init__(self, recorder, namespace, mark):
-        self._recorder, self._namespace, self.mark = recorder, namespace, mark
+        self._recorder, self.names, self.mark = recorder, namespace, mark
         self._cell_start = None
         self.taken = {}  # values from another language, by name
 
@@ -88,7 +89,7 @@ class Magic:
                 "import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\n"
                 "np = numpy\nplt = pyplot\n"
                 "from pylab import *\nfrom numpy import *",
-                self._namespace,
+                self.names,
             )
         elif name not in _FRONT_END:
             raise UsageError(f"Line magic function `%{name}` not found.")
@@ -100,13 +101,13 @@ class Magic:
             importlib.import_module(name)
 
     def execute(self, code):
-        exec(code, self._namespace)
+        exec(code, self.names)
 
     def evaluate(self, code):
-        return eval(code, self._namespace)
+        return eval(code, self.names)
 
     def bind(self, names, value):
-        self._namespace.update(dict.fromkeys(names, value))
+        self.names.update(dict.fromkeys(names, value))
 
     def cell_magic(self, name, args, body):
         """Cell magics whose body is not Python and that only show something."""
@@ -154,7 +155,7 @@ class Magic:
         import timeit
 
         self.mark("clock")
-        timer = timeit.Timer(code if callable(code) else "pass", globals=self._namespace)
+        timer = timeit.Timer(code if callable(code) else "pass", globals=self.names)
         if not callable(code):
             timer.inner = self._timed_function(code, setup)
         options = opts.split() if isinstance(opts, str) else list(opts)
@@ -174,7 +175,7 @@ class Magic:
         function = tree.body[0]
         function.body[2].body = ast.parse(code).body or [ast.Pass()]
         function.body[:1] = ast.parse(setup).body
-        exec(compile(ast.fix_missing_locations(tree), "<timeit>", "exec", dont_inherit=True), self._namespace, made)
+        exec(compile(ast.fix_missing_locations(tree), "<timeit>", "exec", dont_inherit=True), self.names, made)
         return made["inner"]
 
     def capture(self, options=""):
@@ -182,7 +183,7 @@ class Magic:
 
     def value(self, value):
         """The value of the last line under %%capture."""
-        if value is not None:
+        if value is not None and not display.shows_itself(value):
             self._recorder.rich("result", display.bundle(value, display.pretty))
 
     def var(self, text, get):
@@ -236,13 +237,13 @@ class Magic:
         return os.getcwd()
 
     def who(self, *_):
-        print("  ".join(sorted(n for n in self._namespace if not n.startswith("_") and n != "get_ipython")))
+        print("  ".join(sorted(n for n in self.names if not n.startswith("_") and n != "get_ipython")))
 
     def reset(self, pattern=""):
         """%reset, and %reset_selective, which deletes the names that a pattern is found in."""
-        for name in [n for n in self._namespace if not n.startswith("__") and n != "get_ipython"]:
+        for name in [n for n in self.names if not n.startswith("__") and n != "get_ipython"]:
             if re.search(pattern, name):
-                del self._namespace[name]
+                del self.names[name]
 
     def run_file(self, args):
         """%run: executes a script in a new namespace, then binds here what it defined. -i: it sees the names bound
@@ -263,7 +264,7 @@ class Magic:
             path += ".py"
         if not os.path.exists(path):
             raise OSError(f"File `{path!r}` not found.")
-        names = {k: v for k, v in self._namespace.items() if not k.startswith("__")} if "-i" in options else None
+        names = {k: v for k, v in self.names.items() if not k.startswith("__")} if "-i" in options else None
         own_name = os.path.splitext(os.path.basename(path))[0] if "-n" in options else "__main__"
         began, before = self.clock(), sys.argv
         sys.argv = [path, *words[1:]]
@@ -275,7 +276,7 @@ class Magic:
             found = {}
         finally:
             sys.argv = before
-        self._namespace.update((k, v) for k, v in found.items() if not k.startswith("__"))
+        self.names.update((k, v) for k, v in found.items() if not k.startswith("__"))
         if "-t" in options:
             self.timed(began, None)
 
@@ -302,6 +303,12 @@ class Magic:
         if code:
             sys.stderr.write("[exit status %d]\n" % code)
 
+    def message(self, comms, id, text):
+        """Gives a widget a message that a page sent. comms is the variable that has it."""
+        comm = comms.get(id)
+        if comm is not None:
+            comm.receive(comms, json.loads(text))
+
     def pinfo(self, text, get):
         try:
             value = get()
@@ -326,7 +333,7 @@ class _Capturing:
         if "--no-stderr" not in self._options:
             sys.stderr = self._streams[1]
         if "--no-display" not in self._options:
-            self._recorder.captured = self._held._outputs
+            self._recorder.captured = self._held
         return self._held
 
     def __exit__(self, *_):
@@ -343,6 +350,13 @@ class Captured:
 
     def __init__(self):
         self.stdout, self.stderr, self._outputs = "", "", []
+
+    def take(self, kind, bundle, metadata, display_id):
+        """Takes display data from the recorder."""
+        self._outputs.append(bundle)
+
+    def clear(self, wait):
+        """Nothing is shown yet."""
 
     @property
     def outputs(self):
@@ -364,7 +378,7 @@ class RichOutput:
     """Display data that %%capture took."""
 
     def __init__(self, data):
-        self.data, self.metadata = data, {}
+        self.data, self.metadata = data, getattr(data, "metadata", {})
 
     def display(self):
         builtins.__xstate__._recorder.rich("display", self.data)

@@ -24,12 +24,30 @@ class UsageError(Exception):
     __module__ = "builtins"  # tracebacks name it as IPython does
 
 
+class Events:
+    """The type of get_ipython().events. No code of the program runs between cells: an event calls nothing."""
+
+    def register(self, event, function):
+        """Takes a function, as IPython does."""
+
+    unregister = trigger = register
+
+
 class ZMQInteractiveShell:
     """The part of IPython's shell that exported notebooks use. Its name is the one by which programs know Jupyter."""
 
     config = {"IPKernelApp": {}}
     colors = "neutral"
     display_formatter = formatters.formatter
+    parent = None
+    execution_count = 1  # each cell is one of a run from the top, whose number no text shows
+
+    def __init__(self):
+        self.events = Events()
+
+    @property
+    def user_ns(self):
+        return builtins.__xstate__.names
 
     def run_line_magic(self, name, line, _stack_depth=1):
         kernel, line = builtins.__xstate__, _expanded(line)
@@ -48,6 +66,9 @@ class ZMQInteractiveShell:
         if name in _DYNAMIC:
             kernel.mark("unobserved %" + name)
         return kernel.magic(name, line)
+
+    def register_magics(self, *classes):
+        """Takes magics of a library. Cells are translated before the library is there, so they are not found."""
 
     def magic(self, line):
         name, _, rest = line.partition(" ")
@@ -84,7 +105,8 @@ class ZMQInteractiveShell:
         return get_ipython, ()
 
 
-_shell = ZMQInteractiveShell()
+# plotly asks for the module, too.
+_shell = type("ZMQInteractiveShell", (ZMQInteractiveShell,), {"__module__": "ipykernel.zmqshell"})()
 
 
 def get_ipython():
@@ -147,7 +169,7 @@ def _evaluated(code):
         return builtins.__xstate__.evaluate(compile(ast.Expression(last.value), "<string>", "eval", dont_inherit=True))
 
 
-kept_names.keep("shell", __name__, get_ipython, ZMQInteractiveShell)
+kept_names.keep("shell", __name__, get_ipython, ZMQInteractiveShell, Events)
 
 
 def ask(prompt="", /):

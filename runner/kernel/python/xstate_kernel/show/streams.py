@@ -16,6 +16,7 @@ back.
 import codecs
 import fcntl
 import io
+import json
 import mmap
 import os
 import re
@@ -153,7 +154,8 @@ class Recorder:
         self._writes, self._always = 0, False  # that looked at the files; whether all do
         self._tail = ["", ""]  # the end of what was searched for places
         self._displays = 0
-        self.captured = None  # display data that %%capture takes, while it does
+        self.captured = None  # what takes display data in place of the page: %%capture, an Output widget
+        self.ending = None  # called at the end of a node, before the rest of its output is sent
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
         self.loading = set()  # libraries that printed while the node imported them
@@ -290,23 +292,41 @@ class Recorder:
 
     def rich(self, kind, bundle, display_id=None):
         """Sends display data: kind is "display", "update" or "result", bundle maps a media type to text (images in
-        base64)."""
+        base64), and may have metadata."""
+        if not bundle:
+            return  # the value failed to show itself
+        metadata = getattr(bundle, "metadata", None)
         if self.captured is not None:
-            self.captured.append(bundle)
+            self.captured.take(kind, bundle, metadata or {}, display_id)
             return
-        head = {"kind": kind} if display_id is None else {"kind": kind, "display_id": str(display_id)}
+        head = {"kind": kind}
+        if display_id is not None:
+            head["display_id"] = str(display_id)
+        if metadata:
+            head["metadata"] = {str(k): json.dumps(v, default=str) for k, v in metadata.items()}
         self._output(head, frames.encoded(bundle))
 
     def clear(self, wait):
         """Removes what the cell has shown, or with wait once there is something else to show."""
         if self.captured is None:
             self._output({"kind": "clear", "wait": bool(wait)}, b"")
+        else:
+            self.captured.clear(wait)
+
+    def message(self, kind, content, only):
+        """Sends a message of Jupyter about a widget. It is only shown ("show"), or only recorded ("record")."""
+        if self._active and not self._forked:
+            self._output({"kind": "comm", "only": only}, frames.encoded({kind: json.dumps(content)}))
 
     def _output(self, head, body):
         self._displays += 1
         if get_ident() == self._home and not self._busy:
             self._send_all()
         self._channel.send({"ev": "output", "node": self.node, **head}, body)
+
+    def place(self):
+        """A name for the node, which is the same in each run."""
+        return self._place
 
     def display_id(self):
         """An id for a display, which is the same in each run of the node."""
@@ -324,6 +344,8 @@ class Recorder:
             except Exception:
                 pass
         _end_characters()
+        if self.ending is not None:
+            self.ending()
         self._send_all()
         for native in self._native:
             native.clear()

@@ -19,6 +19,7 @@ from collections import OrderedDict, deque
 from xstate_kernel import original as __builtins__
 
 from .. import adapters
+from ..adapters import traitlets
 from ..ground import code_owner, native
 from ..ground.atoms import ATOMS
 from ..ground.builtin_function import BuiltinFunction
@@ -338,11 +339,9 @@ def left_out(o, t, rv):
 
     Arrays, dates and numbers pickle none of these attributes, and a class may leave out what it can recompute.
     """
-    if (
-        code_owner.kind_of(t.__module__) == code_owner.LIBRARY
-        or instances.simple(t)
-        or not getattr(o, "__dict__", None)
-    ):
+    if code_owner.kind_of(t.__module__) == code_owner.LIBRARY:
+        return traitlets.callbacks(o)
+    if instances.simple(t) or not getattr(o, "__dict__", None):
         return {}
     state = rv[2] if len(rv) > 2 else None
     if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
