@@ -403,7 +403,7 @@ class TestWithoutServer(Folder):
         with self.assertRaises(XStateError) as caught:
             Engine(self.folder, binary="no-such-xstate").session().exec("1")
         self.assertEqual(caught.exception.code, "no-xstate")
-        self.assertIn("go install", caught.exception.hint)
+        self.assertIn("pip install", caught.exception.hint)
 
     def test_a_program_that_fails(self):
         with self.assertRaises(XStateError) as caught:
