@@ -67,6 +67,10 @@ class Wheel:
 def metadata(project: str, version: str, requires: str = "") -> str:
     """The core metadata of a project, with the client's README."""
     settings = (HERE / "pyproject.toml").read_text("utf-8")
+    table = settings.partition("[project.optional-dependencies]\n")[2].partition("\n\n")[0]
+    extras = {name: re.findall(r'"(.*?)"', needs) for name, needs in re.findall(r"^(\S+) = \[(.*)\]$", table, re.M)}
+    if requires:  # the package with the program passes them on to the client
+        extras = {name: [requires.replace("==", f"[{name}]==")] for name in extras}
     (summary,) = re.findall(r'^description = "(.*)"', settings, re.M)
     lines = [
         "Metadata-Version: 2.4",
@@ -79,6 +83,8 @@ def metadata(project: str, version: str, requires: str = "") -> str:
         "Requires-Python: >=3.10",
         *(f"Classifier: {c}" for c in re.findall(r'^    "(.* :: .*)",', settings, re.M)),
         *([f"Requires-Dist: {requires}"] if requires else []),
+        *(f"Provides-Extra: {name}" for name in extras),
+        *(f'Requires-Dist: {need}; extra == "{name}"' for name, needs in extras.items() for need in needs),
         "Description-Content-Type: text/markdown",
     ]
     readme = re.sub(

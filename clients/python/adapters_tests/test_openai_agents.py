@@ -1,0 +1,101 @@
+import asyncio
+import base64
+import json
+import unittest
+
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
+from agents.models.chatcmpl_converter import Converter
+from common import PICTURE, Adapter, Answer, Folder
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from xstate_engine import AsyncEngine
+from xstate_engine.adapters.openai_agents import run_code
+
+CONFIG = RunConfig(tracing_disabled=True)
+
+
+def call(id, code):
+    arguments = json.dumps({"code": code})
+    return ResponseFunctionToolCall(type="function_call", name="run_code", call_id=id, arguments=arguments)
+
+
+class Script(Model):
+    """A model of the SDK that answers as it is scripted: each turn is the calls of one answer."""
+
+    model = "script-1"
+
+    def __init__(self, turns):
+        self.turns = iter(turns)
+
+    async def get_response(self, *args, **options):
+        output = next(self.turns, None)
+        if output is None:
+            text = ResponseOutputText(type="output_text", text="done", annotations=[])
+            output = [
+                ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+            ]
+        usage = Usage(requests=1, input_tokens=10, output_tokens=4, total_tokens=14)
+        return ModelResponse(output=output, usage=usage, response_id=None)
+
+    def stream_response(self, *args, **options):
+        raise NotImplementedError
+
+
+class TestOpenAIAgents(Adapter, Folder):
+    def run_agent(self, turns, *, session="main", agent="coder", **options):
+        """Returns the input of the next turn: the whole conversation."""
+
+        async def run():
+            async with self.new_engine(AsyncEngine) as engine:
+                tools = [run_code(engine.session(session), **options)]
+                done = await Runner.run(Agent(name=agent, model=Script(turns), tools=tools), "do it", run_config=CONFIG)
+                return done.to_input_list()
+
+        return asyncio.run(run())
+
+    def answers(self, codes, *, ids=None, agent="coder", **options):
+        ids = ids or [f"{agent}-{code}" for code in codes]
+        items = self.run_agent([[call(id, code)] for id, code in zip(ids, codes)], agent=agent, **options)
+        return [self.answer(i["output"]) for i in items if i.get("type") == "function_call_output"]
+
+    def answer(self, output):
+        if isinstance(output, str):
+            return Answer(output)
+        text, *images = output
+        prefix = "data:image/png;base64,"
+        self.assertTrue(all(i["type"] == "input_image" and i["image_url"].startswith(prefix) for i in images))
+        return Answer(text["text"], [base64.b64decode(i["image_url"].removeprefix(prefix)) for i in images])
+
+    def test_an_error_of_xstate(self):
+        (told,) = self.answers(["x = 1"], language="cobol")
+        self.assertIn('usage: there is no language "cobol"', told.text)
+
+    def test_several_calls_of_one_answer(self):
+        self.run_agent([[call("a", "x = 1"), call("b", "# %% other\ny = 2")], [call("c", "# %% third\nz = 3")]])
+        spent = {o["call_id"]: o.get("tokens_in", 0) for o in self.origins()}
+        self.assertEqual((sorted(spent), spent["a"] + spent["b"], spent["c"]), (["a", "b", "c"], 10, 10))
+
+    def test_chat_completions(self):
+        """That API has no images in what tools return: the text is left."""
+        items = self.run_agent([[call("a", PICTURE)]])
+        told = next(m for m in Converter.items_to_messages(items) if m["role"] == "tool")
+        self.assertIn("[image/png 70 B: ", json.dumps(told["content"]))
+
+    def test_without_a_loop(self):
+        """Runner.run_sync has an event loop for each call."""
+        engine = self.new_engine(AsyncEngine)
+        for code in ("x = 20", "x + 1"):
+            agent = Agent(name="coder", model=Script([[call(code, code)]]), tools=[run_code(engine.session())])
+            done = Runner.run_sync(agent, "do it", run_config=CONFIG)
+        asyncio.run(engine.close())
+        self.assertEqual(done.to_input_list()[2]["output"], "21\n")
+
+    def test_the_page(self):
+        script = """from test_openai_agents import Script, call
+
+model = Script([[call("call-1", "6 * 7")]])
+"""
+        self.assertEqual(self.run_page("OpenAI Agents SDK", script), "done")
+
+
+if __name__ == "__main__":
+    unittest.main()

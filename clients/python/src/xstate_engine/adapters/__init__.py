@@ -1,0 +1,1 @@
+"""Adapters of agent frameworks (docs/adapters.md). Each module imports its framework."""
