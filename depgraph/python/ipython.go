@@ -58,11 +58,21 @@ func translate(text string) (string, error) {
 	return out.String(), nil
 }
 
-// dedented takes the indent of the first line, if it has one, from all lines that have it.
+// dedented takes away the indent that all lines with text have in common, as IPython 9 does.
 func dedented(text string) string {
-	code := strings.TrimLeft(text, " \t\r\n")
-	indent := text[strings.LastIndexByte(text[:len(text)-len(code)], '\n')+1 : len(text)-len(code)]
-	if indent == "" || code == "" {
+	indent, some := "", false
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !some {
+			indent, some = line[:len(line)-len(strings.TrimLeft(line, " \t"))], true
+		}
+		for !strings.HasPrefix(line, indent) {
+			indent = indent[:len(indent)-1]
+		}
+	}
+	if indent == "" {
 		return text
 	}
 	return mapLines(text, func(line string) string { return strings.TrimPrefix(line, indent) })
