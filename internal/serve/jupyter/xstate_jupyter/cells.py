@@ -63,7 +63,7 @@ class Notebook:
             self._made += 1
             cell = Cell(id or f"{'hidden' if hidden else 'cell'}-{self._made}", source, hidden=hidden)
             ordered = hidden or self.live or bool(self._in_file)
-            self.cells.insert(self._after_last() if ordered else len(self.cells), cell)
+            self.cells.insert(self._after(self.last) if ordered else len(self.cells), cell)
         cell.source = source
         if not hidden:
             self.last = cell.id
@@ -74,10 +74,7 @@ class Notebook:
         self._made += 1
         maker = next(c for c in self.cells if c.id == of)
         cell = Cell(f"message-{self._made}", source, True, Cell(maker.id, maker.source))
-        at = next(i for i, c in enumerate(self.cells) if c.id == after) + 1
-        while at < len(self.cells) and self.cells[at].hidden:
-            at += 1
-        self.cells.insert(at, cell)
+        self.cells.insert(self._after(after), cell)
         return cell
 
     def _forget(self) -> None:
@@ -113,9 +110,9 @@ class Notebook:
         asks = is_command(cell.source) or is_question(cell.source)
         return bool(cell.source.strip()) and (self.language == "python" or not asks)
 
-    def _after_last(self) -> int:
-        """The place after the cell that ran last, and after the hidden ones that follow it."""
-        at = next((i + 1 for i, c in enumerate(self.cells) if c.id == self.last), len(self.cells))
+    def _after(self, id: str) -> int:
+        """The place after a cell, and after the hidden ones that follow it; the end if there is no such cell."""
+        at = next((i + 1 for i, c in enumerate(self.cells) if c.id == id), len(self.cells))
         while at < len(self.cells) and self.cells[at].hidden:
             at += 1
         return at

@@ -204,10 +204,9 @@ class NotebookKernel(Kernel):
             if event["event"] == "started":
                 names.update(event.get("blocks", {}))
                 outputs.block = names.get(cell.id, "")
-            elif event["event"] == "output" and event["output"]["kind"] == "comm":
-                self.widgets.live(event["output"])
-            elif event["event"] == "output" and event["block"] == names.get(cell.id):
-                outputs.add(event["output"])
+            elif not self._follow_widgets(event) and event["event"] == "output":
+                if event["block"] == names.get(cell.id):
+                    outputs.add(event["output"])
 
         try:
             done = await self._ask_run(cell.id, follow)
@@ -245,9 +244,12 @@ class NotebookKernel(Kernel):
             send("error", failed)
         return failed
 
-    def _follow_widgets(self, event: Event) -> None:
-        if event["event"] == "output" and event["output"]["kind"] == "comm":
+    def _follow_widgets(self, event: Event) -> bool:
+        """Passes on what code sends to widgets. Reports whether the event was that."""
+        found = event["event"] == "output" and event["output"]["kind"] == "comm"
+        if found:
             self.widgets.live(event["output"])
+        return bool(found)
 
     def _program(self) -> dict[str, str]:
         """What a run or a plan is about. The session remembers the interpreter, for the command line."""

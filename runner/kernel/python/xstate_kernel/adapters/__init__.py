@@ -97,7 +97,7 @@ _TRAILING, _BEFORE_NODE, _REGISTERING, _UNSEEDED = map(_with, ("trailer", "befor
 _SEEDING, _DRAWING, _BUNDLING, _READ_BY_ATTRIBUTES = map(
     _with, ("seeding", "open_figures", "bundle", "attributes_variable")
 )
-_CITING, _GENERATING = map(_with, ("writes_line_numbers", "random_state"))
+_CITING, _GENERATING, _LEAVING_OUT = map(_with, ("writes_line_numbers", "random_state", "left_out"))
 
 
 def of_type(kind):
@@ -142,6 +142,15 @@ def nan_name(x):
         if x is a.nan():
             return a.packages[0]
     return None
+
+
+def left_out(o):
+    """Returns the parts of an instance of a library's class that its pickling leaves out although they count."""
+    for a in _LEAVING_OUT:
+        found = a.left_out(o)
+        if found:
+            return found
+    return {}
 
 
 def shared_internals():

@@ -80,6 +80,11 @@ class Adapter:
         """Reports whether referents yields everything that the collector does not report for instances of a class."""
         return False
 
+    def left_out(self, o):
+        """Returns the parts of an instance that its pickling leaves out although they count, by name. The instance may
+        be of a class of another library, which the adapter's is the base of."""
+        return {}
+
     def shared_internals(self):
         """Returns the ids of objects that many of its instances refer to and that none of them changes."""
         return NOTHING

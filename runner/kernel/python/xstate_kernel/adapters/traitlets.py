@@ -6,12 +6,23 @@ from xstate_kernel import original as __builtins__
 
 from .protocol import NOTHING, Adapter
 
+_CALLBACKS = ("_trait_notifiers", "_trait_validators")
+
 
 class Traitlets(Adapter):
     packages = ("traitlets",)
 
     def __init__(self):
         self._internals = (0, NOTHING)  # number of loaded modules, ids
+
+    def left_out(self, o):
+        """Returns the callbacks that were added to an instance. Those of its class are no part of it: loading the
+        instance adds them again."""
+        space = getattr(o, "__dict__", None)
+        if type(space) is not dict or _CALLBACKS[0] not in space:
+            return {}
+        found = [f for name in _CALLBACKS for f in _flat(space.get(name))]
+        return {"callbacks": found} if found else {}
 
     def shared_internals(self):
         """Returns the ids of the callbacks of classes, which all instances refer to."""
@@ -30,20 +41,6 @@ class Traitlets(Adapter):
         return self._internals[1]
 
 
-adapter = Traitlets()
-_CALLBACKS = ("_trait_notifiers", "_trait_validators")
-
-
-def callbacks(o):
-    """Returns the callbacks that were added to an instance, or {} for another one. Those of its class are no part of
-    it: loading the instance adds them again."""
-    space = getattr(o, "__dict__", None)
-    if type(space) is not dict or _CALLBACKS[0] not in space:
-        return {}
-    found = [f for name in _CALLBACKS for f in _flat(space.get(name))]
-    return {"callbacks": found} if found else {}
-
-
 def _flat(value):
     """Yields the functions in dicts and lists."""
     if isinstance(value, dict):
@@ -55,3 +52,6 @@ def _flat(value):
             yield from _flat(inner)
     elif value is not None and not hasattr(type(value), "instance_init"):
         yield value
+
+
+adapter = Traitlets()

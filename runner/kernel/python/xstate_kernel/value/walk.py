@@ -19,7 +19,6 @@ from collections import OrderedDict, deque
 from xstate_kernel import original as __builtins__
 
 from .. import adapters
-from ..adapters import traitlets
 from ..ground import code_owner, native
 from ..ground.atoms import ATOMS
 from ..ground.builtin_function import BuiltinFunction
@@ -340,7 +339,7 @@ def left_out(o, t, rv):
     Arrays, dates and numbers pickle none of these attributes, and a class may leave out what it can recompute.
     """
     if code_owner.kind_of(t.__module__) == code_owner.LIBRARY:
-        return traitlets.callbacks(o)
+        return adapters.left_out(o)
     if instances.simple(t) or not getattr(o, "__dict__", None):
         return {}
     state = rv[2] if len(rv) > 2 else None
