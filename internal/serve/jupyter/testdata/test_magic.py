@@ -5,7 +5,6 @@ import subprocess
 import sys
 import unittest
 
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from test_notebooks import Folder, Front, command, notebook, shown
 
@@ -44,7 +43,7 @@ class Magic(Folder):
     def execute(self, *sources):
         """Runs a notebook without ids, as nbclient does, in a kernel of its own."""
         book = notebook(LOAD, *sources)
-        client = NotebookClient(book, kernel_name="python3", resources={"metadata": {"path": self.folder}})
+        client = self.client(book, kernel_name="python3")
         try:
             client.execute()
         except CellExecutionError as e:

@@ -10,6 +10,7 @@ import unittest
 import nbformat
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
+from transport import configured, sockets
 
 WAIT = 60  # seconds that no message takes
 
@@ -44,7 +45,7 @@ class Front:
 
     def __init__(self, path, kernel="xstate"):
         self.path = path
-        self.manager = KernelManager(kernel_name=kernel)
+        self.manager = KernelManager(kernel_name=kernel, **sockets())
         self.manager.start_kernel(cwd=os.path.dirname(path), env={**os.environ, "JPY_SESSION_NAME": path})
         self.client = self.manager.client()
         self.client.start_channels()
@@ -114,6 +115,9 @@ class Folder(unittest.TestCase):
         self.addCleanup(front.close)
         return front
 
+    def client(self, book, **options):
+        return NotebookClient(book, resources={"metadata": {"path": self.folder}}, config=configured(), **options)
+
     def save(self, *cells):
         book = notebook(*(source for _, source in cells))
         for cell, (id, _) in zip(book.cells, cells):
@@ -123,7 +127,7 @@ class Folder(unittest.TestCase):
 
 class Clients(Folder):
     def execute(self, book):
-        NotebookClient(book, resources={"metadata": {"path": self.folder}}, timeout=WAIT).execute()
+        self.client(book, timeout=WAIT).execute()
         return [shown(c) for c in book.cells]
 
     def executed(self):
@@ -173,13 +177,15 @@ class Clients(Folder):
         book.cells[0].metadata["tags"] = ["parameters"]
         nbformat.write(book, self.path)
         out = os.path.join(self.folder, "out.ipynb")
-        papermill.execute_notebook(self.path, out, parameters={"n": 21}, cwd=self.folder, progress_bar=False)
+        options = {"cwd": self.folder, "progress_bar": False, "config": configured()}
+        papermill.execute_notebook(self.path, out, parameters={"n": 21}, **options)
         self.assertEqual(shown(nbformat.read(out, 4).cells[-1]), "42\n")
 
     def test_nbconvert(self):
         nbformat.write(notebook("x = 20", "x + 1"), self.path)
+        by = [f"--KernelManager.{name}={value}" for name, value in sockets().items()]
         subprocess.run(
-            ["jupyter", "nbconvert", "--execute", "--to", "notebook", "--inplace", self.path],
+            "jupyter nbconvert --execute --to notebook --inplace".split() + [self.path, *by],
             check=True,
             capture_output=True,
             env={**os.environ, "PATH": os.path.dirname(os.environ["XSTATE_TEST_PYTHON"]) + ":" + os.environ["PATH"]},

@@ -3,6 +3,8 @@
 import unittest
 
 import jupyter_kernel_test
+from jupyter_client.manager import KernelManager
+from transport import sockets
 
 HISTORY = ("tail", "search", "range")
 WAIT = 60  # seconds that no message takes
@@ -13,7 +15,11 @@ class Patient(jupyter_kernel_test.KernelTests):
 
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
+        cls.km = KernelManager(kernel_name=cls.kernel_name, **sockets())
+        cls.km.start_kernel()
+        cls.kc = cls.km.client()
+        cls.kc.start_channels()
+        cls.kc.wait_for_ready(timeout=WAIT)
         channel = cls.kc.iopub_channel
         get = channel.get_msg
         channel.get_msg = lambda timeout=None: get(timeout=WAIT)

@@ -4,7 +4,6 @@
 import os
 
 import nbformat
-from nbclient import NotebookClient
 from test_notebooks import WAIT, Folder, command, notebook, shown
 
 SLIDER = "import ipywidgets as w\ns = w.IntSlider(value=3, max=9)\ns"
@@ -278,7 +277,7 @@ class Saved(Folder):
     def test_nbclient_keeps_the_states(self):
         for _ in range(2):
             book = notebook(SLIDER, "s.value")
-            NotebookClient(book, resources={"metadata": {"path": self.folder}}, timeout=WAIT).execute()
+            self.client(book, timeout=WAIT).execute()
             self.assertEqual(shown(book.cells[1]), "3")
             (saved,) = book.metadata["widgets"].values()
             self.assertIn(3, [x["state"].get("value") for x in saved["state"].values()])
@@ -293,7 +292,7 @@ class Saved(Folder):
             "from IPython import get_ipython\nget_ipython().__class__.__name__",
             "  x = 1\n  print(x)",
         )
-        NotebookClient(book, resources={"metadata": {"path": self.folder}}, timeout=WAIT).execute()
+        self.client(book, timeout=WAIT).execute()
         outputs = [c.outputs[0] for c in book.cells]
         self.assertEqual(outputs[0].text, "me\n")
         self.assertEqual(outputs[1].data, {"text/html": "x", "application/x+json": "y"})
