@@ -92,13 +92,10 @@ func installedClient(t *testing.T) string {
 	return python
 }
 
-// TestWheels makes the packages of a release for this platform, twice, and installs them without an index. An engine of
-// the installed client finds the installed program, whatever is on PATH.
-func TestWheels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
-	programs, python := t.TempDir(), clientPython(xstatetest.Pythons()[0])
+// releasedPrograms makes the folder of programs that wheels.py packs, for this platform. The program calls this test.
+func releasedPrograms(t *testing.T) string {
+	t.Helper()
+	programs := t.TempDir()
 	platform := filepath.Join(programs, runtime.GOOS+"_"+runtime.GOARCH)
 	if err := os.Mkdir(platform, 0o755); err != nil {
 		t.Fatal(err)
@@ -111,6 +108,16 @@ func TestWheels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(platform, "xstate"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return programs
+}
+
+// TestWheels makes the packages of a release for this platform, twice, and installs them without an index. An engine of
+// the installed client finds the installed program, whatever is on PATH.
+func TestWheels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	programs, python := releasedPrograms(t), clientPython(xstatetest.Pythons()[0])
 	var made [2]map[string]string // name of a wheel → its content
 	out, env := t.TempDir(), t.TempDir()
 	for i := range made {
