@@ -2,8 +2,6 @@
 
 import ast
 import io
-import json
-import re
 import uuid
 from collections.abc import Generator, Mapping
 from typing import Any
@@ -19,7 +17,7 @@ from smolagents.local_python_executor import (  # pyright: ignore[reportMissingI
 from .._client import Session
 from .._offers import Tool
 from .._results import ExecResult
-from . import _shared
+from . import _functions, _shared
 
 
 class CodeAgent(smolagents.CodeAgent):
@@ -97,9 +95,12 @@ class _Executor(PythonExecutor):
             for name, tool in tools.items()
             if tool is not self._final
         }
-        functions = [_function(name, tools[name].inputs) for name in self._tools]
-        parts = [_FINAL_ANSWER, _CALL, *functions] if functions else [_FINAL_ANSWER]
-        self._session.exec("\n\n\n".join(parts), tools=self._tools).check()
+        takes = {
+            name: {key: bool(about.get("nullable")) for key, about in tools[name].inputs.items()}
+            for name in self._tools
+        }
+        block = _functions.block("final_answer", ["answer"], takes)
+        self._session.exec(block, tools=self._tools).check()
 
     def __call__(self, code_action: str) -> CodeOutput:
         result = self._session.exec(code_action, origin=self._origin(), tools=self._tools, **self._options)
@@ -107,23 +108,12 @@ class _Executor(PythonExecutor):
         text = str(result)
         if result.error is not None:
             raise InterpreterError(text)
-        if answers := self._answer(result):
+        if answers := _functions.answers(self._session, result, "final_answer"):
             return CodeOutput(self._final(answer=answers[0]), text, True)
         shown = f"{result.result}\n"  # which smolagents shows after the text
         if result.result and result.text.endswith(shown):
             text = result.text.removesuffix(shown) + text.removeprefix(result.text)
         return CodeOutput(result.result, text, False)
-
-    def _answer(self, result: ExecResult) -> list[Any]:
-        """Returns the final answers that the block of the result gave; the first one counts."""
-        block = self._session.query(at_step=result.step, block=result.block)["block"]
-        if block is None:
-            return []
-        written = {w["key"] for node in block["nodes"] or () for w in node.get("writes") or ()}
-        if "var:_answered" not in written:
-            return []
-        text = "".join(o.get("text", "") for o in block["outputs"] or () if o["kind"] == "stdout")
-        return [json.loads(found) for found in re.findall(r"^final_answer\((.*)\)$", text, re.MULTILINE)]
 
     def _origin(self) -> dict[str, Any]:
         """Says who calls."""
@@ -137,34 +127,6 @@ class _Executor(PythonExecutor):
             tokens_in=usage and usage.input_tokens,
             tokens_out=usage and usage.output_tokens,
         )
-
-
-_FINAL_ANSWER = """\
-# %% tools
-import json as _json
-
-
-def final_answer(answer):
-    global _answered
-    _answered = True  # a write, by which the block is known
-    print(f"\\nfinal_answer({_json.dumps(answer, default=str)})")
-    return answer"""
-
-_CALL = """\
-import xstate as _xstate
-
-
-def _call(name, /, **given):
-    return _xstate.tool(name, **{key: value for key, value in given.items() if value is not None})"""
-
-
-def _function(name: str, inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns the source of a function that calls a tool. Arguments that may be left out follow the others."""
-    names = list(inputs)
-    first = next((at for at, key in enumerate(names) if inputs[key].get("nullable")), len(names))
-    parameters = [*names[:first], *(f"{key}=None" for key in names[first:])]
-    given = "".join(f", {key}={key}" for key in names)
-    return f"def {name}({', '.join(parameters)}):\n    return _call({name!r}{given})"
 
 
 def _is_literal(value: Any) -> bool:
