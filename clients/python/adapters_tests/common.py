@@ -29,6 +29,37 @@ class Picture:
 Picture()"""
 
 
+class Page:
+    """Runs what docs/adapters.md prints."""
+
+    def run_page(self, heading, model="", **environ):
+        """Runs the block of Python in a section of docs/adapters.md, as printed, and returns its last line.
+
+        model is the source of script.py, beside the tests of the framework, and environ are more variables.
+        """
+        section = PAGE.read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+        (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+        self.assertLessEqual(len(code.splitlines()), 20)
+        (self.folder / "script.py").write_text(model)
+        (self.folder / "page.py").write_text(code)
+        (self.folder / ".xstate").mkdir()  # where the server is sought to be ended
+        done = subprocess.run(
+            [sys.executable, "page.py"],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "XSTATE": BINARY,
+                "PATH": os.pathsep.join([str(Path(BINARY).parent), os.environ["PATH"]]),
+                "PYTHONPATH": os.pathsep.join([str(HERE), os.environ["PYTHONPATH"]]),
+                **environ,
+            },
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines()[-1]
+
+
 class Answer(NamedTuple):
     """The message that a model gets for its call."""
 
@@ -37,7 +68,7 @@ class Answer(NamedTuple):
     failed: bool = False  # the framework marks it as an error
 
 
-class Adapter:
+class Adapter(Page):
     """The tests. model is the name of the scripted model, tokens are what one of its answers spends, and call_ids says
     whether the framework gives a call its id. None: the framework does not say. pictures: it shows the model images."""
 
@@ -134,26 +165,5 @@ class Adapter:
         (told,) = self.answers(["# %% use\nprint('way', way)"])
         self.assertIn("way no\n", told.text)
 
-    def run_page(self, heading, model):
-        """Runs the block of Python in a section of docs/adapters.md, as printed, and returns its last line.
 
-        model is the source of script.py, beside the tests of the framework.
-        """
-        section = PAGE.read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
-        (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-        self.assertLessEqual(len(code.splitlines()), 20)
-        (self.folder / "script.py").write_text(model)
-        (self.folder / "page.py").write_text(code)
-        (self.folder / ".xstate").mkdir()  # where the server is sought to be ended
-        done = subprocess.run(
-            [sys.executable, "page.py"],
-            cwd=self.folder,
-            env={**os.environ, "XSTATE": BINARY, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ["PYTHONPATH"]])},
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.splitlines()[-1]
-
-
-__all__ = ["BINARY", "PICTURE", "Adapter", "Answer", "Folder"]
+__all__ = ["BINARY", "PICTURE", "Adapter", "Answer", "Folder", "Page"]
