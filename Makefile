@@ -12,6 +12,7 @@
 # make cells    public notebooks and EDITS edits of each in Jupyter, beside ipykernel and marimo: half an hour
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make adapters  the adapters of the Python client with their frameworks, which it installs into build/adapters
+# make executors  the same adapters against the frameworks' own executors of code, into docs/benchmarks.md
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
 # make bench-readme  tables and plot of make bench and make bench-peers into docs/benchmarks.md
@@ -82,6 +83,9 @@ notebooks: build
 adapters: build
 	.ci/adapters bin/xstate $(PYTHON)
 
+executors: build
+	.ci/executors bin/xstate $(PYTHON)
+
 bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
@@ -125,5 +129,5 @@ clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz faults readme lab cells notebooks adapters \
-	bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
+	executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean
