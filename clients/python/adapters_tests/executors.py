@@ -82,8 +82,9 @@ class Arm:
     """One way to execute the code of the agent. sends says how much of the program a turn sends: "cell", "correction"
     (all blocks after a correction of a block that others follow, else the cell), or "program", all blocks."""
 
-    def __init__(self, framework, sends, session=None):
-        self.framework, self.sends, self.session = framework, sends, session
+    def __init__(self, framework, arm, engine):
+        self.framework, self.sends, self.engine = framework, "cell" if arm == "xstate" else arm, engine
+        self.session = engine.session("main") if arm == "xstate" else None
         self.turns, self.wrong_values, self.executed, self.outside = script(), 0, 0, 0.0
         self.names = {name for turn in self.turns for name in turn.values or ()}
 
@@ -98,7 +99,7 @@ class Arm:
         for turn in self.turns:
             sent = self.sent(turn)
             code = "\n".join(turn.program[name] for name in sent)
-            yield code if self.framework.tools else re.sub(r"^(?=entry = book)", BOOK, code, flags=re.MULTILINE)
+            yield code if self.framework.tools else code.replace("\nentry = book", "\n" + BOOK + "entry = book")
             began = time.monotonic()
             if self.session:
                 steps = self.session.history(limit=0)["steps"]
@@ -113,7 +114,9 @@ class Arm:
             self.outside += time.monotonic() - began
 
     def last_step(self):
-        return self.session.history(limit=1)["steps"][0]["step"] if self.session else 0
+        if not self.session or "main" not in [s["session"] for s in self.engine.sessions()["sessions"]]:
+            return 0
+        return self.session.history(limit=1)["steps"][0]["step"]
 
     def value(self, name):
         """The text of a value: None if there is none, and ... if the executor keeps no values."""
@@ -128,11 +131,18 @@ class Arm:
         """Counts the turns after which a block's output, as the model read it last, is not what the block prints."""
         stale, before, turns = set(), {}, 0
         for turn, text in zip(self.turns, told):
+            # Some executors say only the error of code that fails: what was sent with it stays as it was read before.
+            sent = self.sent(turn) if turn.values is not None else [turn.name]
             for name, printed in turn.printed.items():
-                if name in self.sent(turn) or name in stale or before.get(name) != printed:
-                    (stale.discard if printed.strip() in text else stale.add)(name)
+                if name in sent or name in stale or before.get(name) != printed:
+                    (stale.discard if squeezed(printed) in squeezed(text) else stale.add)(name)
             before, turns = turn.printed, turns + bool(stale)
         return turns
+
+
+def squeezed(text):
+    """The text without white space: Jupyter's executor of AutoGen puts line ends where a kernel sends a part."""
+    return "".join(text.split())
 
 
 def run(framework, arm):
@@ -146,18 +156,17 @@ def run(framework, arm):
         work.mkdir()
         os.chdir(work)
         engine = xstate_engine.Engine(work, binary=os.environ["XSTATE"], idle="1m")
-        session = engine.session("main") if arm == "xstate" else None
-        measured = Arm(framework, {"xstate": "cell"}.get(arm, arm), session)
+        measured = Arm(framework, arm, engine)
         began = time.monotonic()
-        told = framework.run(measured.codes(), work if session else None)
-        seconds = time.monotonic() - began - measured.outside
+        told = framework.run(measured.codes(), arm)
+        seconds = time.monotonic() - began - measured.outside - framework.looking
         if len(told) != len(measured.turns):
             raise SystemExit(f"{len(told)} results for {len(measured.turns)} turns: {told[-1:]}")
         ledger = Counter((work / "ledger.txt").read_text().splitlines())
         want = Counter(measured.turns[-1].entries.splitlines())
         if want - ledger:
             raise SystemExit(f"the ledger lacks {want - ledger}")
-        if session:
+        if arm == "xstate":
             engine.stop()
         engine.close()
         os.chdir("/")
