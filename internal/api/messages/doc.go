@@ -1,5 +1,5 @@
 // Command messages writes api/xstate/v1/documents.proto: the protobuf messages of the documents of package api. It also
-// writes their Python types, for clients/python.
+// writes their types in Python and TypeScript, for the clients.
 //
 // There are three nouns. A document is a Go type that a verb prints as JSON. A message is its protobuf form: a type has
 // one message, and an embedded type's fields are the message's own, as in JSON. A number is what protobuf knows a field

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	protoFile  = "api/xstate/v1/documents.proto"
-	pythonFile = "clients/python/src/xstate_engine/documents.py"
+	protoFile      = "api/xstate/v1/documents.proto"
+	pythonFile     = "clients/python/src/xstate_engine/documents.py"
+	typeScriptFile = "clients/typescript/src/documents.ts"
 )
 
 func main() {
@@ -26,7 +27,11 @@ func generate() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(protoFile, all.File), write(pythonFile, func([]byte) []byte { return all.Python() }))
+	return errors.Join(
+		write(protoFile, all.File),
+		write(pythonFile, func([]byte) []byte { return all.Python() }),
+		write(typeScriptFile, func([]byte) []byte { return all.TypeScript() }),
+	)
 }
 
 // write changes a file if its text is not what make returns.

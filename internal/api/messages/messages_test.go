@@ -17,15 +17,16 @@ import (
 
 const folder = "../../../api/xstate/v1/"
 
-// TestDocumentsAreUpToDate: the messages are those of the Go types, and so are the types of the Python client.
+// TestDocumentsAreUpToDate: the messages are those of the Go types, and so are the types of the clients.
 func TestDocumentsAreUpToDate(t *testing.T) {
 	all, err := servedMessages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]func([]byte) []byte{
-		protoFile:  all.File,
-		pythonFile: func([]byte) []byte { return all.Python() },
+		protoFile:      all.File,
+		pythonFile:     func([]byte) []byte { return all.Python() },
+		typeScriptFile: func([]byte) []byte { return all.TypeScript() },
 	} {
 		present, err := os.ReadFile("../../../" + name)
 		if err != nil {
@@ -37,8 +38,8 @@ func TestDocumentsAreUpToDate(t *testing.T) {
 	}
 }
 
-// TestPython: a field that may be absent or null says so, and one may be named like a word of the language.
-func TestPython(t *testing.T) {
+// TestTypes: a field that may be absent or null says so, and one may be named like a word of Python.
+func TestTypes(t *testing.T) {
 	all := messages{
 		"A": {name: "A", fields: []field{{"id", "string", false, false}, {"error", "B", false, true},
 			{"marks", "repeated string", true, false}, {"code", "optional int32", true, false}}},
@@ -63,6 +64,22 @@ B = TypedDict(
 `
 	if d := cmp.Diff(want, string(all.Python())); d != "" {
 		t.Errorf("Python() (-want +got):\n%s", d)
+	}
+	want = typeScriptHead + `
+export interface A {
+  id: string;
+  error: B | null;
+  marks?: string[];
+  code?: number;
+}
+
+export interface B {
+  from?: A;
+  data: Record<string, string>;
+}
+`
+	if d := cmp.Diff(want, string(all.TypeScript())); d != "" {
+		t.Errorf("TypeScript() (-want +got):\n%s", d)
 	}
 }
 
