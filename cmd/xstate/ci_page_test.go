@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // ciPageFile returns the text of a file on docs/ci.md.
@@ -57,11 +58,7 @@ func TestCIPagePreCommit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes six seconds")
 	}
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
-	preCommit := filepath.Join(clients, "pre-commit", "bin", "pre-commit")
-	if _, err := os.Stat(preCommit); err != nil {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder with pre-commit; .ci/clients makes one")
-	}
+	preCommit := filepath.Join(clients.Folder(t, "pre-commit"), "bin", "pre-commit")
 	python, wheels, folder := clientPython(xstatetest.Pythons()[0]), t.TempDir(), t.TempDir()
 	defer stopServers(t, folder)
 	ran(t, python, pythonClient+"/wheels.py", "v"+clientVersion(t), releasedPrograms(t), wheels)

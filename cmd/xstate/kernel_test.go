@@ -6,15 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // TestKernel runs notebooks with the kernels of Jupyter that xstate installs: Jupyter's own tests of a kernel, and
 // those in internal/serve/jupyter/testdata. Others run in Jupyter's own kernel, with the magics of the Python client.
 func TestKernel(t *testing.T) {
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
-	if clients == "" {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder with Jupyter; .ci/clients makes one")
-	}
+	python := filepath.Join(clients.Folder(t, "jupyter"), "bin", "python")
 	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +26,6 @@ func TestKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	python := filepath.Join(clients, "jupyter", "bin", "python")
 	home := t.TempDir()
 	environ := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XSTATE="+xstate,
 		"XSTATE_TEST_PYTHON="+python, "XSTATE_PYTHON=", "JUPYTER_PLATFORM_DIRS=1")

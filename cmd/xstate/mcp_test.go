@@ -22,6 +22,7 @@ import (
 	xmcp "github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // mcpHost is a client of xstate mcp, in a folder of its own.
@@ -409,10 +410,6 @@ func TestMCPCancellation(t *testing.T) {
 // TestMCPClients uses the tools with clients that others wrote: the SDK for Python, OpenAI's Agents SDK, and the
 // Inspector.
 func TestMCPClients(t *testing.T) {
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
-	if clients == "" {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder with the clients; .ci/clients makes one")
-	}
 	scripts, err := filepath.Abs("../../internal/serve/mcp/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +429,7 @@ func TestMCPClients(t *testing.T) {
 		}
 		return string(out)
 	}
-	python := filepath.Join(clients, "mcp", "bin", "python")
+	python := filepath.Join(clients.Folder(t, "mcp"), "bin", "python")
 	for mode, version := range map[string]string{"auto": "2026-07-28", "legacy": "2025-11-25"} {
 		t.Run("python-stdio-"+mode, func(t *testing.T) {
 			t.Parallel()
@@ -481,10 +478,7 @@ func TestMCPClients(t *testing.T) {
 	})
 	t.Run("inspector", func(t *testing.T) {
 		t.Parallel()
-		bin := filepath.Join(clients, "npm-mcp", "node_modules", ".bin")
-		if _, err := os.Stat(bin); err != nil {
-			t.Skip("there is no Inspector: .ci/clients needs npm to install it")
-		}
+		bin := filepath.Join(clients.Folder(t, "npm-mcp"), "node_modules", ".bin")
 		folder := t.TempDir()
 		inspect := func(args ...string) string {
 			t.Helper()

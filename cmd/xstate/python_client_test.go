@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // pythonClient is the folder of the Python client.
@@ -46,6 +47,31 @@ func TestPythonClient(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "\nOK") {
 				t.Errorf("the tests of the client failed: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestAdapters runs the tests of three adapters of the Python client with their frameworks; make adapters runs all.
+func TestAdapters(t *testing.T) {
+	xstate, err := exec.LookPath("xstate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := filepath.Abs(filepath.Join(pythonClient, "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"openai_agents", "pydantic_ai", "smolagents"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			python := filepath.Join(clients.Folder(t, name), "bin", "python")
+			cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", "test_"+name)
+			cmd.Dir = filepath.Join(pythonClient, "adapters_tests")
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "XSTATE="+xstate, "XDG_CACHE_HOME="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "\nOK") {
+				t.Errorf("the tests of the adapter failed: %v\n%s", err, out)
 			}
 		})
 	}

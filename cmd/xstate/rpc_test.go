@@ -33,6 +33,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // printed are operations that keep what the command line prints of the events and the answer of the last call.
@@ -341,10 +342,7 @@ os._exit(0)  # the threads of the client's own HTTP library (pyqwest) abort, at 
 
 // TestE2BClient runs the package e2b-code-interpreter, unmodified.
 func TestE2BClient(t *testing.T) {
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
-	if clients == "" {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder with the client; .ci/clients makes one")
-	}
+	client := clients.Folder(t, "e2b")
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +352,7 @@ func TestE2BClient(t *testing.T) {
 	if err := os.Mkdir(other, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(clients, "e2b", "bin", "python"), "-c", e2bProgram, other)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(client, "bin", "python"), "-c", e2bProgram, other)
 	// In its debug mode the client asks localhost:49999; a test cannot be sure to get this port.
 	cmd.Env = append(os.Environ(), "E2B_SANDBOX_URL="+server.URL)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "all right\n" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
@@ -23,15 +24,7 @@ import (
 
 // judgePackages returns the folder of the judges and the packages that they judge.
 func judgePackages(t *testing.T) string {
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
-	if clients == "" {
-		t.Skip("XSTATE_TEST_CLIENTS is not set: .ci/clients installs the judges")
-	}
-	folder := filepath.Join(clients, "npm-javascript")
-	if _, err := os.Stat(filepath.Join(folder, "node_modules", "eslint-scope")); err != nil {
-		t.Skip("the judges are not installed: ", err)
-	}
-	return folder
+	return clients.Folder(t, "npm-javascript")
 }
 
 var judgedPackages = []string{"lodash", "three", "vue", "rxjs", "zod"}

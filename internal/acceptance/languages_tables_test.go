@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 // handed is a program that hands a table from Python to TypeScript, and another back, and a map to Bash.
@@ -52,9 +53,9 @@ totals = pa.ipc.open_stream(open("totals.arrow", "rb")).read_all().to_pandas()
 // TestTables edits the program in each of its languages. What its blocks print must be what the interpreters alone
 // print, and only what an edit affects may run.
 func TestTables(t *testing.T) {
-	packages := filepath.Join(os.Getenv("XSTATE_TEST_CLIENTS"), "npm-tables", "node_modules")
-	if _, err := os.Stat(packages); err != nil || !has("bash") {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder with apache-arrow; .ci/clients makes one")
+	packages := filepath.Join(clients.Folder(t, "npm-tables"), "node_modules")
+	if !has("bash") {
+		t.Skip("there is no bash")
 	}
 	o := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Seed: 7, Workspace: folderWith(t, packages)}
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))

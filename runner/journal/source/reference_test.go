@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
@@ -19,7 +20,7 @@ import (
 // These tests run the reference servers of the protocol, which its authors wrote.
 
 func TestFilesystemServer(t *testing.T) {
-	bin := clients(t, "npm-servers") + "/node_modules/.bin/"
+	bin := clients.Folder(t, "npm-servers") + "/node_modules/.bin/"
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func TestFilesystemServer(t *testing.T) {
 }
 
 func TestMemoryServer(t *testing.T) {
-	bin := clients(t, "npm-servers") + "/node_modules/.bin/"
+	bin := clients.Folder(t, "npm-servers") + "/node_modules/.bin/"
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
 	r := newRig(t, policy.Calls{MCP: map[string]policy.MCP{
 		"memory": {Command: []string{bin + "mcp-server-memory"}, Env: []string{"MEMORY_FILE_PATH"}},
@@ -115,12 +116,12 @@ func everything(t *testing.T, c policy.MCP) {
 }
 
 func TestEverythingServer(t *testing.T) {
-	bin := clients(t, "npm-servers") + "/node_modules/.bin/"
+	bin := clients.Folder(t, "npm-servers") + "/node_modules/.bin/"
 	everything(t, policy.MCP{Command: []string{bin + "mcp-server-everything", "stdio"}})
 }
 
 func TestEverythingOverHTTP(t *testing.T) {
-	bin := clients(t, "npm-servers") + "/node_modules/.bin/"
+	bin := clients.Folder(t, "npm-servers") + "/node_modules/.bin/"
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
@@ -79,7 +81,9 @@ func (r *rig) call(t *testing.T, tool, args string) (journal.Result, error) {
 func (r *rig) wantJSON(t *testing.T, tool, args, want string) journal.Result {
 	t.Helper()
 	got, err := r.call(t, tool, args)
-	if err != nil || string(got.JSON) != want {
+	var have, wanted any
+	if json.Unmarshal(got.JSON, &have) != nil || json.Unmarshal([]byte(want), &wanted) != nil ||
+		err != nil || !cmp.Equal(have, wanted) {
 		t.Errorf("%s(%s) = %.500s, %v, want %s", tool, args, got.JSON, err, want)
 	}
 	return got
@@ -95,18 +99,4 @@ func (r *rig) tool(t *testing.T, name string) journal.Tool {
 	}
 	t.Fatalf("there is no tool %q among %d", name, len(r.Tools(t.Context())))
 	return journal.Tool{}
-}
-
-// clients returns the folder of programs that others wrote; see .ci/clients.
-func clients(t *testing.T, name string) string {
-	t.Helper()
-	folder := os.Getenv("XSTATE_TEST_CLIENTS")
-	if folder == "" {
-		t.Skip("XSTATE_TEST_CLIENTS names no folder; see .ci/clients")
-	}
-	folder = filepath.Join(folder, name)
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("there is no npm: ", err)
-	}
-	return folder
 }
