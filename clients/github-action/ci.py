@@ -168,10 +168,12 @@ def report(command, document, problems):
 
 
 def main(command):
-    verb, *args = shlex.split(command)
+    verb, *args = shlex.split(command) or [""]
     if verb == "evidence":
         return evidence(args)
-    code, document, problems = {"run": run, "test": test}[verb](args)
+    if verb not in ("run", "test"):
+        sys.exit(f'ci.py: there is no command "{verb}"; want run, test or evidence')
+    code, document, problems = run(args) if verb == "run" else test(args)
     report(command, document, problems)
     return code
 

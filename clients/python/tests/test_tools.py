@@ -136,6 +136,12 @@ with ThreadPoolExecutor(2) as pool:
         )
         self.assertEqual((r.error.type, self.called), ("ToolError", []))
 
+    def test_an_answer_that_is_too_large(self):
+        tools = {"much": Tool(lambda: "a" * (20 << 20), "read")}
+        r = self.session.exec("import xstate\nxstate.tool('much')", tools=tools)
+        self.assertEqual(r.error.type, "CallLost")
+        self.assertIn("too-large: the request has", str(r))
+
     def test_with_a_key(self):
         keys = []
         tools = {"put": Tool(lambda x, idempotency_key: keys.append(idempotency_key), "idempotent", with_key=True)}
@@ -163,6 +169,9 @@ print(asyncio.run(both()), xstate.tool('plain', x=2))"""
             r = await s.exec(code, tools={"meet": Tool(meet, "read"), "plain": Tool(lambda x: x + 1, "pure")})
             self.assertEqual(r.check().text, "[0, 1] 3\n")
             self.assertEqual((await s.calls())["total"]["calls"], 3)
+            much = {"much": Tool(lambda: "a" * (20 << 20), "read")}
+            r = await s.exec("import xstate\nxstate.tool('much')", tools=much)
+            self.assertIn("too-large: the request has", str(r))
 
 
 if __name__ == "__main__":

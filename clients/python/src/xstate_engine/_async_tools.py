@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
+from ._errors import XStateError
 from ._offers import Offering, answered, failed
 from .documents import Event
 
@@ -31,7 +33,11 @@ class AsyncTools:
             answer = answered(event, result)
         except Exception as e:
             answer = failed(event, e)
-        await self._answer(answer)
+        try:
+            await self._answer(answer)
+        except XStateError as e:  # it is too large, or the run has ended and needs none
+            with suppress(XStateError):
+                await self._answer(failed(event, e))
 
     async def _result(self, event: Event) -> Any:
         call = self._offering.bind(event)

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ._errors import XStateError
@@ -31,8 +32,9 @@ class Tools:
             answer = failed(event, e)
         try:
             self._answer(answer)
-        except XStateError:
-            pass  # the server ended, or has ended the run: the answer is not needed
+        except XStateError as e:  # it is too large, or the run has ended and needs none
+            with suppress(XStateError):
+                self._answer(failed(event, e))
 
     def _result(self, event: Event) -> Any:
         result = self._offering.bind(event)()

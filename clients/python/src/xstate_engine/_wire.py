@@ -10,6 +10,8 @@ from ._errors import XStateError, from_connect
 from ._version import VERSION
 
 _MOST_HEAD = 64 << 10  # bytes of a response's head
+_MOST_BODY = 16 << 20  # bytes of a request, as the server has it
+_IN_FILES = "write large data into a file of the workspace"
 _LAST = 2  # flag of the envelope that ends a stream
 
 
@@ -19,6 +21,8 @@ def request(method: str, message: dict[str, Any], host: str, token: str | None, 
         body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as e:
         raise XStateError("usage", f"a text of the request is no Unicode: {e}", "decode it before") from None
+    if len(body) > _MOST_BODY:  # the server closes the connection while the rest is sent
+        raise XStateError("too-large", f"the request has {len(body)} bytes, want at most {_MOST_BODY}", _IN_FILES)
     if stream:
         body = struct.pack(">BI", 0, len(body)) + body
     head = [

@@ -66,7 +66,7 @@ class _Interpreter:
         """The session stays, with its record."""
 
     def execute(self, code: str, variables: dict[str, Any] | None = None) -> Any:
-        if HOST_TOKEN_VAR in (variables or {}):  # RLM goes on without: the record of their calls would not do
+        if HOST_TOKEN_VAR in (variables or {}):  # RLM continues without: the record of their calls would not do
             raise CodeExecutionError("modules of DSPy inside of code are not available")
         self._inputs.update(variables or {})
         try:
