@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
 const harnessPage = "../../docs/harness.md"
@@ -106,7 +107,7 @@ func tryPageSection(t *testing.T, name string, blocks []fence) (outputs []fence)
 	}
 	defer os.RemoveAll(folder)
 	defer stopServers(t, folder)
-	environ, port := pageEnviron(t, name), freePort(t)
+	environ, port := pageEnviron(t, name, folder), freePort(t)
 	for _, block := range blocks {
 		switch {
 		case block.file == "mcp.json":
@@ -128,10 +129,9 @@ func tryPageSection(t *testing.T, name string, blocks []fence) (outputs []fence)
 	return outputs
 }
 
-// pageEnviron returns the environment after the set-up of a section: the client or E2B's package is installed. It skips
-// a section whose tool is missing here.
-func pageEnviron(t *testing.T, section string) []string {
-	clients := os.Getenv("XSTATE_TEST_CLIENTS")
+// pageEnviron returns the environment after the set-up of a section in a folder: a client or E2B's package is
+// installed. It skips a section whose tool is missing here.
+func pageEnviron(t *testing.T, section, folder string) []string {
 	python := xstatetest.Pythons()[0]
 	first := t.TempDir() // of PATH
 	link := func(target, name string) {
@@ -143,7 +143,7 @@ func pageEnviron(t *testing.T, section string) []string {
 		"NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1", "NODE_NO_WARNINGS=1")
 	switch section {
 	case "Python", "A loop with a model":
-		if clients == "" { // pip cannot be asked to install the client
+		if os.Getenv("XSTATE_TEST_CLIENTS") == "" { // pip cannot be asked to install the client
 			source, err := filepath.Abs(filepath.Join(pythonClient, "src"))
 			if err != nil {
 				t.Fatal(err)
@@ -159,16 +159,16 @@ func pageEnviron(t *testing.T, section string) []string {
 		environ = append(environ, "VIRTUAL_ENV=", "PATH="+filepath.Dir(installedClient(t))+":"+os.Getenv("PATH"))
 		return environ
 	case "TypeScript":
-		node := filepath.Join(clients, "npm-mcp", "node_modules", "node", "bin", "node")
-		if _, err := os.Stat(node); err != nil {
-			t.Skip("XSTATE_TEST_CLIENTS names no folder with Node 22; .ci/clients makes one")
+		link(filepath.Join(clients.Folder(t, "npm-mcp"), "node_modules", "node", "bin", "node"), "node")
+		packages := filepath.Join(folder, "node_modules", "@xstate-engine")
+		if err := os.MkdirAll(packages, 0o777); err != nil {
+			t.Fatal(err)
 		}
-		link(node, "node")
+		if err := os.Symlink(compiledClient(t), filepath.Join(packages, "client")); err != nil {
+			t.Fatal(err)
+		}
 	case "E2B's client":
-		if clients == "" {
-			t.Skip("XSTATE_TEST_CLIENTS names no folder with the client; .ci/clients makes one")
-		}
-		environ = append(environ, "PATH="+filepath.Join(clients, "e2b", "bin")+":"+os.Getenv("PATH"))
+		environ = append(environ, "PATH="+filepath.Join(clients.Folder(t, "e2b"), "bin")+":"+os.Getenv("PATH"))
 		return environ
 	case "Go":
 		cache, err := exec.Command("go", "env", "GOCACHE").Output() // it is below XDG_CACHE_HOME

@@ -230,7 +230,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 			Hint:    "`xstate run FILE` makes one",
 		}
 	}
-	if programs := slices.DeleteFunc(slices.Clone(names), isTestSession); len(programs) == 1 {
+	if programs := slices.DeleteFunc(slices.Clone(names), isOfFolder); len(programs) == 1 {
 		return programs[0], nil
 	}
 	if a.family { // any of them will do
@@ -280,8 +280,9 @@ func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called strin
 	return "", e
 }
 
-// isTestSession reports whether a session is for the tests of a folder. It is never a program's default session.
-func isTestSession(name string) bool { return name == testSession }
+// isOfFolder reports whether a session is for the tests or the checks of a folder. It is never a program's default
+// session.
+func isOfFolder(name string) bool { return name == testSession || name == checkSession }
 
 func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
 	all, err := store.State().Sessions(ctx)

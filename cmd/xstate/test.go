@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,20 +160,27 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if err := a.findLanguage("", python, folder); err != nil {
 		return nil, err
 	}
+	return a.openMade(ctx, cmp.Or(a.session, testSession), python,
+		"keeps the results of the tests of this folder in %s")
+}
+
+// openMade opens a session without a file. It makes a store in the working directory, of which talk tells, and the
+// session, if there are none.
+func (a *app) openMade(ctx context.Context, name, python, talk string) (*opened, error) {
+	folder, err := a.here()
+	if err != nil {
+		return nil, err
+	}
 	dir, found, err := a.storeDir(folder)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		a.ui.Talk("keeps the results of the tests of this folder in %s", a.fromHere(dir))
+		a.ui.Talk(talk, a.fromHere(dir))
 	}
 	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return nil, err
-	}
-	name := testSession
-	if a.session != "" {
-		name = a.session
 	}
 	so := xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ}
 	var session *xstate.Session

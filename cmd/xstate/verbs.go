@@ -102,6 +102,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.blameVerb(),
 		a.replayVerb(),
 		a.testVerb(),
+		a.checkCodeVerb(),
 		a.benchVerb(),
 		a.artifactVerb(),
 		a.evidenceVerb(),

@@ -39,6 +39,7 @@ const (
 	CodeNoServer     state.Code = "no-server"      // there is none, and none can be started
 	CodeTooSlow      state.Code = "too-slow"       // a question was given up
 	CodeNoJupyter    state.Code = "no-jupyter"     // no Python here can speak with Jupyter
+	CodeNoChecker    state.Code = "no-checker"     // none that reads such files is installed
 
 	CodeTooLarge  state.Code = "too-large" // a body or an answer
 	CodeNoMethod  state.Code = "no-method" // a path, a method or a type of content that is not served
@@ -85,7 +86,7 @@ var classes = byCode(map[Class][]state.Code{
 		rule.CodeInvalid, policy.CodeInvalid,
 	},
 	ClassNotFound: {
-		CodeNoFile, CodeNoFigure, CodeNoViewer, CodeNoServer, CodeNoJupyter, CodeNoMethod, CodeNoContext,
+		CodeNoFile, CodeNoFigure, CodeNoViewer, CodeNoServer, CodeNoJupyter, CodeNoChecker, CodeNoMethod, CodeNoContext,
 		state.CodeNoStore, state.CodeNoSession, state.CodeNoWorkspace, state.CodeNoStep, state.CodeNoCall,
 		query.CodeNoBlock, query.CodeNoVersion, query.CodeNoValue, artifact.CodeNoArtifact, replay.CodeNoRun,
 		suite.CodeNoTests, private.CodeUnchanged, python.CodeNotFound, node.CodeNotFound, bash.CodeNotFound,

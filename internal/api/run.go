@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/checkers"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/preflight"
@@ -220,6 +221,40 @@ type Test struct {
 	Session string `json:"session"`
 	Plan    bool   `json:"plan"` // nothing ran
 	*xstate.TestReport
+}
+
+// CheckCode is the document of check-code.
+type CheckCode struct {
+	Version  int              `json:"version"`
+	Session  string           `json:"session"` // of the checks
+	Step     state.StepNumber `json:"step"`
+	Ran      int              `json:"ran"`
+	Reused   int              `json:"reused"`
+	Failed   int              `json:"failed"` // checks without a result
+	New      int              `json:"new"`    // findings that the check before had not; 0 if there was none
+	Seconds  float64          `json:"seconds"`
+	Saved    float64          `json:"saved_seconds"`
+	Checks   []CodeCheck      `json:"checks"`
+	Findings []CodeFinding    `json:"findings"`
+}
+
+// CodeCheck is one call of a checker.
+type CodeCheck struct {
+	Checker  string       `json:"checker"`
+	Files    []string     `json:"files"`
+	Status   string       `json:"status"`
+	Reason   state.Reason `json:"reason"`
+	Findings int          `json:"findings"`
+	Error    string       `json:"error,omitempty"` // why it has no result
+	Seconds  float64      `json:"seconds"`
+}
+
+// CodeFinding is a finding and the block that it is in.
+type CodeFinding struct {
+	checkers.Finding
+	Block     string `json:"block,omitempty"`
+	BlockLine int    `json:"block_line,omitempty"` // from 1
+	New       bool   `json:"new"`                  // the check before had none like it in this file
 }
 
 // Verify is the document of verify.

@@ -56,7 +56,7 @@ func schemaOf(t reflect.Type, depth int) *jsonschema.Schema {
 }
 
 // fieldSchemas are the schemas of the types of a struct's fields. Those of an embedded pointer are not required: they
-// are missing where it is nil.
+// are missing if it is nil.
 func fieldSchemas(t reflect.Type, depth int) map[reflect.Type]*jsonschema.Schema {
 	schemas := map[reflect.Type]*jsonschema.Schema{}
 	for _, f := range reflect.VisibleFields(t) {
