@@ -73,12 +73,15 @@ func (a *app) checkCode(ctx context.Context, args []string, f checkCodeFlags) er
 		}
 	}
 	a.bounds.executes = true
-	o, err := a.openMade(ctx, checkSession, "", "keeps the results of the checks in %s")
+	folder, err := a.folderOfChecks()
+	if err != nil {
+		return err
+	}
+	o, err := a.openMade(ctx, checkSession, folder, "", "keeps the results of the checks in %s")
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	folder := o.session.Folder()
 	files, err := o.filesToCheck(args, folder)
 	if err != nil {
 		return err
@@ -101,13 +104,27 @@ func (a *app) checkCode(ctx context.Context, args []string, f checkCodeFlags) er
 	if a.ui.JSON {
 		err = a.ui.Document(found)
 	} else {
-		a.printFindings(found)
+		a.printFindings(found, folder)
 	}
 	bad := slices.ContainsFunc(found.Findings, func(f api.CodeFinding) bool { return f.Severity != "note" })
 	if err == nil && (bad || found.Failed > 0) {
 		return outcome(exitFailed)
 	}
 	return err
+}
+
+// folderOfChecks is where checkers run: the folder of the store, so that the same file is the same from each folder
+// below, or else the working directory.
+func (a *app) folderOfChecks() (string, error) {
+	folder, err := a.here()
+	if err != nil || a.store != "" {
+		return folder, err
+	}
+	dir, found, err := a.storeDir(folder)
+	if found {
+		folder = filepath.Dir(dir)
+	}
+	return folder, err
 }
 
 // filesToCheck returns paths relative to the folder in which checkers run.
@@ -257,7 +274,7 @@ func (o *opened) findingsBefore(
 func (o *opened) placeFinding(ctx context.Context, f *api.CodeFinding, programs map[string][]patch.Block) {
 	blocks, known := programs[f.File]
 	if !known {
-		blocks = o.blocksOf(ctx, filepath.Join(o.session.Folder(), filepath.FromSlash(f.File)))
+		blocks = o.blocksOf(ctx, inFolder(o.session.Folder(), f.File))
 		programs[f.File] = blocks
 	}
 	for i, b := range slices.Backward(blocks) {
@@ -266,6 +283,14 @@ func (o *opened) placeFinding(ctx context.Context, f *api.CodeFinding, programs 
 			return
 		}
 	}
+}
+
+// inFolder is the path of a file of a finding.
+func inFolder(folder, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(folder, filepath.FromSlash(file))
 }
 
 // blocksOf returns the blocks of a file, with the ids that its session gives them if there is one.
@@ -299,7 +324,7 @@ func (o *opened) blocksOf(ctx context.Context, path string) []patch.Block {
 	return blocks
 }
 
-func (w *printer) printFindings(found *api.CheckCode) {
+func (a *app) printFindings(found *api.CheckCode, folder string) {
 	for _, f := range found.Findings {
 		rule, _, _ := strings.Cut(f.Message, "\n")
 		if f.Rule != "" {
@@ -314,13 +339,14 @@ func (w *printer) printFindings(found *api.CheckCode) {
 		}
 		severity := f.Severity
 		if severity == "error" {
-			severity = w.ui.Red(severity)
+			severity = a.ui.Red(severity)
 		}
-		w.ui.Print("%s:%d:%d: %s: %s  (%s)\n", f.File, f.Line, f.Column, severity, rule, where)
+		file := a.fromHere(inFolder(folder, f.File))
+		a.ui.Print("%s:%d:%d: %s: %s  (%s)\n", file, f.Line, f.Column, severity, rule, where)
 	}
 	for _, c := range found.Checks {
 		if c.Error != "" {
-			w.ui.Talk("%s failed: %s", titleOf(checkers.Check{Checker: c.Checker, Files: c.Files}), c.Error)
+			a.ui.Talk("%s failed: %s", titleOf(checkers.Check{Checker: c.Checker, Files: c.Files}), c.Error)
 		}
 	}
 	text := fmt.Sprintf("ran %s, reused %d", term.Plural(found.Ran, "check"), found.Reused)
@@ -331,5 +357,5 @@ func (w *printer) printFindings(found *api.CheckCode) {
 	if found.New > 0 {
 		text += fmt.Sprintf(", %d new", found.New)
 	}
-	w.ui.Talk("%s", text)
+	a.ui.Talk("%s", text)
 }

@@ -160,17 +160,13 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if err := a.findLanguage("", python, folder); err != nil {
 		return nil, err
 	}
-	return a.openMade(ctx, cmp.Or(a.session, testSession), python,
+	return a.openMade(ctx, cmp.Or(a.session, testSession), folder, python,
 		"keeps the results of the tests of this folder in %s")
 }
 
-// openMade opens a session without a file. It makes a store in the working directory, of which talk tells, and the
-// session, if there are none.
-func (a *app) openMade(ctx context.Context, name, python, talk string) (*opened, error) {
-	folder, err := a.here()
-	if err != nil {
-		return nil, err
-	}
+// openMade opens a session without a file, which runs in a folder. It makes a store there, of which talk says where it
+// is, and the session, if there are none.
+func (a *app) openMade(ctx context.Context, name, folder, python, talk string) (*opened, error) {
 	dir, found, err := a.storeDir(folder)
 	if err != nil {
 		return nil, err
