@@ -90,7 +90,8 @@ func (a *app) checkCode(ctx context.Context, args []string, f checkCodeFlags) er
 	if len(names) == 0 {
 		names = checkers.Names()
 	}
-	checks := checkers.Checks(files, names, func(name string) string { return a.checkerIn(folder, name) })
+	find := func(name string) string { return a.checkerIn(folder, name) }
+	checks := checkers.Checks(files, names, o.surroundings(), find)
 	if len(checks) == 0 {
 		return &state.Error{Code: api.CodeNoChecker,
 			Message: "no checker of " + strings.Join(files, ", ") + " is installed",
@@ -100,6 +101,11 @@ func (a *app) checkCode(ctx context.Context, args []string, f checkCodeFlags) er
 	found, err := o.check(ctx, checks, f)
 	if err != nil {
 		return err
+	}
+	for _, file := range files {
+		if !checkers.Read(checks, file) {
+			found.Unchecked = append(found.Unchecked, file)
+		}
 	}
 	if a.ui.JSON {
 		err = a.ui.Document(found)
@@ -125,6 +131,21 @@ func (a *app) folderOfChecks() (string, error) {
 		folder = filepath.Dir(dir)
 	}
 	return folder, err
+}
+
+// surroundings are what a checker may depend on and the engine does not observe of a program that Bash starts:
+// variables that are not set, and what bounds hide from it.
+func (o *opened) surroundings() string {
+	var names []string
+	for _, variable := range o.environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if !slices.Contains([]string{"_", "SHLVL", "OLDPWD", "PWD"}, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	level, bounds, _ := o.policy.Record()
+	return string(state.DigestOf(fmt.Appendf(nil, "%q %q %q", names, level, bounds)))[:12]
 }
 
 // filesToCheck returns paths relative to the folder in which checkers run.
@@ -175,7 +196,7 @@ func (o *opened) check(ctx context.Context, checks []checkers.Check, f checkCode
 	if _, err := o.session.Load(ctx, blocks, f.origin); err != nil {
 		return nil, err
 	}
-	out, step, err := o.session.Run(ctx, runner.RunOptions{Timeout: f.timeout}, f.origin)
+	out, step, err := o.runChecks(ctx, checks, f)
 	if err != nil {
 		return nil, err
 	}
@@ -215,6 +236,55 @@ func (o *opened) check(ctx context.Context, checks []checkers.Check, f checkCode
 		return found, out.Stopped
 	}
 	return found, nil
+}
+
+// runChecks runs the program of the checks. It runs it again from scratch if a file was edited meanwhile: the engine
+// learns what a program of Bash reads when it has ended, and would take the later content for what was read. And it
+// makes checks again that failed in an earlier run: their checkers may have been killed.
+func (o *opened) runChecks(
+	ctx context.Context, checks []checkers.Check, f checkCodeFlags,
+) (out *xstate.Outcome, step xstate.Step, err error) {
+	options := runner.RunOptions{Timeout: f.timeout}
+	for range 3 {
+		before := o.contents(checks)
+		out, step, err = o.session.Run(ctx, options, f.origin)
+		if err != nil || out.Stopped != nil {
+			break
+		}
+		options.Fresh = !maps.Equal(before, o.contents(checks))
+		options.Pins = o.failedBefore(checks, out)
+		if !options.Fresh && len(options.Pins) == 0 {
+			break
+		}
+	}
+	return out, step, err
+}
+
+// failedBefore pins the checks whose results are failures of an earlier run.
+func (o *opened) failedBefore(checks []checkers.Check, out *xstate.Outcome) map[xstate.BlockID]runner.Pin {
+	pins := map[xstate.BlockID]runner.Pin{}
+	for i, c := range checks {
+		b := &out.Blocks[i]
+		if _, err := findingsOf(c, b.Outputs, o.session.Folder()); err != nil && b.Status == state.StatusReused {
+			pins[b.ID] = runner.PinAlways
+		}
+	}
+	return pins
+}
+
+// contents are digests of the files of checks.
+func (o *opened) contents(checks []checkers.Check) map[string]state.Digest {
+	found := map[string]state.Digest{}
+	for _, c := range checks {
+		for _, file := range c.Files {
+			text, err := os.ReadFile(inFolder(o.session.Folder(), file))
+			if err != nil {
+				text = nil // it is gone
+			}
+			found[file] = state.DigestOf(text)
+		}
+	}
+	return found
 }
 
 func titleOf(c checkers.Check) string { return c.Checker + " " + strings.Join(c.Files, " ") }
@@ -348,6 +418,9 @@ func (a *app) printFindings(found *api.CheckCode, folder string) {
 		if c.Error != "" {
 			a.ui.Talk("%s failed: %s", titleOf(checkers.Check{Checker: c.Checker, Files: c.Files}), c.Error)
 		}
+	}
+	if len(found.Unchecked) > 0 {
+		a.ui.Talk("no checker here reads %s", strings.Join(found.Unchecked, ", "))
 	}
 	text := fmt.Sprintf("ran %s, reused %d", term.Plural(found.Ran, "check"), found.Reused)
 	if found.Saved > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/internal/xstatetest/clients"
 )
 
@@ -144,6 +146,88 @@ func TestCheckCodeOfAnotherVersion(t *testing.T) {
 	fake(`{"code":"X1","message":"no","filename":"a.py","location":{"row":5,"column":1}}`)
 	if d := f.check(1, "--with", "ruff", "a.py"); d.Ran != 1 || d.New != 1 || d.Findings[0].BlockLine != 1 {
 		t.Errorf("of the second version: %+v", d)
+	}
+}
+
+// TestCheckCodeMeanwhile edits a file while a checker runs, which has read it.
+func TestCheckCodeMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newCodeFolder(t)
+	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f.write(".venv/bin/ruff", `#!/bin/sh
+text=$(cat a.py)
+touch has-read
+until [ -e edited ]; do sleep 0.01; done
+echo "[{\"code\":\"$text\",\"message\":\"no\",\"filename\":\"a.py\",\"location\":{\"row\":1,\"column\":1}}]"
+exit 1
+`)
+	f.write("a.py", "x = 1\n")
+	edited := make(chan error, 1)
+	go func() {
+		edited <- errors.Join(
+			await.Poll(t.Context(), func() bool {
+				_, err := os.Stat(filepath.Join(f.path, "has-read"))
+				return err == nil
+			}),
+			os.WriteFile(filepath.Join(f.path, "a.py"), []byte("x = 2\n"), 0o666),
+			os.WriteFile(filepath.Join(f.path, "edited"), nil, 0o666),
+		)
+	}()
+	for range 2 {
+		if d := f.check(1, "--with", "ruff", "a.py"); d.Findings[0].Rule != "x = 2" {
+			t.Errorf("the checker read %q, want the later text", d.Findings[0].Rule)
+		}
+	}
+	if err := <-edited; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckCodeSurroundings: what a check depends on, and Bash is not observed to read.
+func TestCheckCodeSurroundings(t *testing.T) {
+	t.Parallel()
+	f := newCodeFolder(t)
+	f.write("s.sh", "#!/bin/bash\necho $1\n")
+	if d := f.check(0, "--with", "shellcheck", "s.sh"); d.Ran != 1 || len(d.Findings) != 1 {
+		t.Errorf("of a script with a note: %+v", d)
+	}
+	f.environ = append(f.environ, "SHELLCHECK_OPTS=--exclude=SC2086") // it was not set
+	if d := f.check(0, "--with", "shellcheck", "s.sh"); d.Ran != 1 || len(d.Findings) != 0 {
+		t.Errorf("with options: %+v", d)
+	}
+	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f.write(".venv/bin/ruff", "#!/bin/sh\necho '[]'\n")
+	for _, level := range []string{"off", "workspace", "off"} { // each may read what the others may not
+		if d := f.check(0, "--with", "ruff", "a.py", "--sandbox", level); d.Ran+d.Reused != 1 || d.Failed != 0 {
+			t.Errorf("within the bounds %s: %+v", level, d)
+		} else if level == "workspace" && d.Ran != 1 {
+			t.Errorf("a result from without bounds was reused within: %+v", d)
+		}
+	}
+}
+
+// TestCheckCodeOfACrash: a checker that is killed, or prints what is no report, has a failure, which is not kept.
+func TestCheckCodeOfACrash(t *testing.T) {
+	t.Parallel()
+	f := newCodeFolder(t)
+	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"exit 1", "kill -9 $$"} {
+		f.write(".venv/bin/mypy", "#!/bin/sh\necho Traceback\n"+end+"\n")
+		for range 2 {
+			if d := f.check(1, "--with", "mypy", "a.py", "s.sh"); d.Failed != 1 || d.Checks[0].Error == "" {
+				t.Errorf("of a checker that does %s: %+v", end, d)
+			} else if d.Ran != 1 {
+				t.Errorf("a checker that failed was not called again: %+v", d)
+			} else if diff := cmp.Diff([]string{"s.sh"}, d.Unchecked); diff != "" {
+				t.Error(diff)
+			}
+		}
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 var documents = []any{
 	Approve{}, Approved{}, Call{}, CallAttempt{}, CallRow{}, CallToolCost{}, CallTotal{}, CallUndo{}, Calls{},
 	Effects{}, Reverted{}, Reverts{},
-	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, Credit{}, CreditRow{}, Diff{},
+	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{},
+	CheckCode{}, CodeCheck{}, CodeFinding{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Failure{},
 	Figure{}, Figures{},

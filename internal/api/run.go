@@ -225,17 +225,20 @@ type Test struct {
 
 // CheckCode is the document of check-code.
 type CheckCode struct {
-	Version  int              `json:"version"`
-	Session  string           `json:"session"` // of the checks
-	Step     state.StepNumber `json:"step"`
-	Ran      int              `json:"ran"`
-	Reused   int              `json:"reused"`
-	Failed   int              `json:"failed"` // checks without a result
-	New      int              `json:"new"`    // findings that the check before had not; 0 if there was none
-	Seconds  float64          `json:"seconds"`
-	Saved    float64          `json:"saved_seconds"`
-	Checks   []CodeCheck      `json:"checks"`
-	Findings []CodeFinding    `json:"findings"`
+	Version int              `json:"version"`
+	Session string           `json:"session"` // of the checks
+	Step    state.StepNumber `json:"step"`
+	Ran     int              `json:"ran"`
+	Reused  int              `json:"reused"`
+	Failed  int              `json:"failed"` // checks without a result
+	New     int              `json:"new"`    // findings that the check before had not; 0 if there was none
+	Seconds float64          `json:"seconds"`
+	Saved   float64          `json:"saved_seconds"`
+	Checks  []CodeCheck      `json:"checks"`
+	// Files that no checker reads that is installed or asked for
+	Unchecked []string `json:"unchecked,omitempty"`
+
+	Findings []CodeFinding `json:"findings"`
 }
 
 // CodeCheck is one call of a checker.

@@ -36,7 +36,7 @@ var (
 var all = []checker{
 	{name: "ruff", suffixes: append([]string{".ipynb"}, pythonFiles...), most: 1,
 		args: []string{"check", "--no-cache", "--no-fix", "--output-format=json", "--"}, read: readRuff},
-	{name: "mypy", suffixes: pythonFiles, together: true, most: 1,
+	{name: "mypy", suffixes: pythonFiles, together: true, most: 2, // 2: a syntax error, among others
 		args: []string{"--output=json", "--cache-dir=/dev/null", "--show-absolute-path", "--"}, read: readMypy},
 	{name: "ty", suffixes: pythonFiles, together: true, most: 1,
 		args: []string{"check", "--output-format=gitlab", "--no-progress", "--"}, read: readTy},
@@ -51,6 +51,11 @@ var all = []checker{
 		args: []string{"--format=json", "--"}, read: readShellCheck},
 }
 
+// Read reports whether a checker that is installed reads a file.
+func Read(checks []Check, file string) bool {
+	return slices.ContainsFunc(checks, func(c Check) bool { return slices.Contains(c.Files, file) })
+}
+
 // Names lists the checkers.
 func Names() []string {
 	names := make([]string, len(all))
@@ -61,8 +66,9 @@ func Names() []string {
 }
 
 // Checks returns the calls that check files with the named checkers, in a fixed order. find returns the path of a
-// program, and "" if it is not installed.
-func Checks(files, names []string, find func(name string) string) (checks []Check) {
+// program, and "" if it is not installed. Where surroundings differ, checks do: they are what a call may depend on, and
+// the engine does not observe.
+func Checks(files, names []string, surroundings string, find func(name string) string) (checks []Check) {
 	for _, c := range all {
 		read := slices.DeleteFunc(slices.Clone(files), func(f string) bool {
 			return !slices.Contains(c.suffixes, strings.ToLower(path.Ext(f)))
@@ -79,14 +85,15 @@ func Checks(files, names []string, find func(name string) string) (checks []Chec
 			groups = slices.Collect(slices.Chunk(read, 1))
 		}
 		for _, group := range groups {
-			checks = append(checks, Check{Checker: c.name, Files: group, Source: c.source(program, group)})
+			source := c.source(program, group, surroundings)
+			checks = append(checks, Check{Checker: c.name, Files: group, Source: source})
 		}
 	}
 	return checks
 }
 
 // source returns the call as a block. Its last line of output is the exit code: that of the block says nothing.
-func (c *checker) source(program string, files []string) string {
+func (c *checker) source(program string, files []string, surroundings string) string {
 	words := []string{quoted(program)}
 	for _, arg := range c.args {
 		words = append(words, quoted(arg))
@@ -97,7 +104,7 @@ func (c *checker) source(program string, files []string) string {
 		}
 		words = append(words, quoted(file))
 	}
-	return "(" + strings.Join(words, " ") + `; printf '\nexit %s\n' "$?")`
+	return "(: " + quoted(surroundings) + "; " + strings.Join(words, " ") + `; printf '\nexit %s\n' "$?")`
 }
 
 // quoted returns a word that Bash reads as the text.
@@ -114,7 +121,7 @@ func (c Check) Findings(stdout, stderr, folder string) ([]Finding, error) {
 	printed, code, ended := cutLast(strings.TrimSuffix(stdout, "\n"), "\nexit ")
 	exit, err := strconv.Atoi(code)
 	if !ended || err != nil {
-		return nil, errors.New("it did not end")
+		return nil, errors.New("it did not end, or printed more than is kept")
 	}
 	if exit > checker.most {
 		said := strings.TrimSpace(stderr)
@@ -126,6 +133,10 @@ func (c Check) Findings(stdout, stderr, folder string) ([]Finding, error) {
 	found, err := checker.read(printed)
 	if err != nil {
 		return nil, fmt.Errorf("what it printed cannot be read: %w", err)
+	}
+	if exit != 0 && len(found) == 0 { // it is a crash, or a form of output that is not known
+		said := strings.TrimSpace(printed + stderr)
+		return nil, fmt.Errorf("it ended with %d, and printed no finding: %s", exit, said)
 	}
 	for i := range found {
 		f := &found[i]

@@ -63,10 +63,12 @@ func TestFindings(t *testing.T) {
 // TestFailedChecks: what is no result of a check is never one without findings.
 func TestFailedChecks(t *testing.T) {
 	for _, c := range []struct{ checker, stdout, stderr, want string }{
-		{"ruff", "", "", "it did not end"},
+		{"ruff", "", "", "it did not end, or"},
 		{"ruff", "\nexit x\n", "", "it did not end"},
 		{"ruff", "\nexit 2\n", "bad ruff.toml\n", "it ended with 2: bad ruff.toml"},
-		{"mypy", "a.py: error: no\n\nexit 2\n", "", "it ended with 2: a.py: error: no"},
+		{"mypy", "mypy: can't read file\n\nexit 2\n", "", "it ended with 2, and printed no finding: mypy: can't"},
+		{"mypy", "Killed\n\nexit 137\n", "", "it ended with 137: Killed"},
+		{"tsc", "Error: 1 at node.js\n\nexit 1\n", "", "it ended with 1, and printed no finding"},
 		{"pylint", "usage\n\nexit 32\n", "", "it ended with 32: usage"},
 		{"ruff", "\nexit 127\n", "ruff: not found", "it ended with 127: ruff: not found"},
 		{"eslint", "oops\nexit 1\n", "", "what it printed cannot be read: invalid character"},
@@ -87,10 +89,10 @@ func TestChecks(t *testing.T) {
 		return "/bin dir/" + name
 	}
 	files := []string{"a.py", "it's.py", "b.sh", "-c.sh", "c.md"}
-	checks := Checks(files, []string{"ruff", "mypy", "pyright", "shellcheck"}, find)
+	checks := Checks(files, []string{"ruff", "mypy", "pyright", "shellcheck"}, "here", find)
 	var got []string
 	for _, c := range checks {
-		got = append(got, c.Checker+" "+strings.Join(c.Files, " ")+": "+c.Source)
+		got = append(got, c.Checker+" "+strings.Join(c.Files, " ")+": "+strings.Replace(c.Source, "(: here; ", "(", 1))
 	}
 	end := `; printf '\nexit %s\n' "$?")`
 	want := []string{
