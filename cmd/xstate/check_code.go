@@ -170,13 +170,12 @@ func (o *opened) filesToCheck(args []string, folder string) (files []string, err
 
 // checkerIn returns the path of a checker, and "" if it is not installed.
 func (c caller) checkerIn(folder, name string) string {
+	var places []string
 	for _, place := range []string{".venv/bin", "venv/bin", "node_modules/.bin"} {
-		path := filepath.Join(folder, filepath.FromSlash(place), name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path
-		}
+		places = append(places, filepath.Join(folder, place))
 	}
-	path, err := kernel.LookPath(name, c.env("PATH"))
+	list := strings.Join(append(places, c.env("PATH")), string(filepath.ListSeparator))
+	path, err := kernel.LookPath(name, list)
 	if err != nil {
 		return ""
 	}
@@ -196,19 +195,21 @@ func (o *opened) check(ctx context.Context, checks []checkers.Check, f checkCode
 	if _, err := o.session.Load(ctx, blocks, f.origin); err != nil {
 		return nil, err
 	}
-	out, step, err := o.runChecks(ctx, checks, f)
+	out, results, step, err := o.runChecks(ctx, checks, f)
 	if err != nil {
 		return nil, err
+	}
+	if out.Stopped != nil {
+		return nil, out.Stopped
 	}
 	found := &api.CheckCode{Version: api.Version, Session: checkSession, Step: step.Number, Checks: []api.CodeCheck{},
 		Findings: []api.CodeFinding{}, Seconds: out.Seconds, Saved: out.Saved}
 	programs := map[string][]patch.Block{}
 	for i, c := range checks {
 		b := &out.Blocks[i]
-		findings, err := findingsOf(c, b.Outputs, o.session.Folder())
 		row := api.CodeCheck{Checker: c.Checker, Files: c.Files, Status: b.Status.String(), Reason: b.Reason,
-			Seconds: b.Seconds, Findings: len(findings)}
-		if err != nil {
+			Seconds: b.Seconds, Findings: len(results[i].findings)}
+		if err := results[i].err; err != nil {
 			row.Error = err.Error()
 			found.Failed++
 		}
@@ -219,8 +220,7 @@ func (o *opened) check(ctx context.Context, checks []checkers.Check, f checkCode
 		}
 		found.Checks = append(found.Checks, row)
 		was, compared := before[titleOf(c)]
-		was = maps.Clone(was)
-		for _, f := range findings {
+		for _, f := range results[i].findings {
 			placed := api.CodeFinding{Finding: f}
 			o.placeFinding(ctx, &placed, programs)
 			if key := findingKey(f); was[key] > 0 {
@@ -232,18 +232,21 @@ func (o *opened) check(ctx context.Context, checks []checkers.Check, f checkCode
 			found.Findings = append(found.Findings, placed)
 		}
 	}
-	if out.Stopped != nil {
-		return found, out.Stopped
-	}
 	return found, nil
 }
 
-// runChecks runs the program of the checks. It runs it again from scratch if a file was edited meanwhile: the engine
-// learns what a program of Bash reads when it has ended, and would take the later content for what was read. And it
-// makes checks again that failed in an earlier run: their checkers may have been killed.
+// checkResult is what a check found, or why it has no result.
+type checkResult struct {
+	findings []checkers.Finding
+	err      error
+}
+
+// runChecks runs the program of the checks, and returns the result of each. It runs it again from scratch if a file was
+// edited meanwhile: the engine learns what a program of Bash reads when it has ended, and would take the later content
+// for what was read. And it makes checks again that failed in an earlier run: their checkers may have been killed.
 func (o *opened) runChecks(
 	ctx context.Context, checks []checkers.Check, f checkCodeFlags,
-) (out *xstate.Outcome, step xstate.Step, err error) {
+) (out *xstate.Outcome, results []checkResult, step xstate.Step, err error) {
 	options := runner.RunOptions{Timeout: f.timeout}
 	for range 3 {
 		before := o.contents(checks)
@@ -252,24 +255,20 @@ func (o *opened) runChecks(
 			break
 		}
 		options.Fresh = !maps.Equal(before, o.contents(checks))
-		options.Pins = o.failedBefore(checks, out)
+		options.Pins = map[xstate.BlockID]runner.Pin{}
+		results = make([]checkResult, len(checks))
+		for i, c := range checks {
+			b, r := &out.Blocks[i], &results[i]
+			r.findings, r.err = findingsOf(c, b.Outputs, o.session.Folder())
+			if r.err != nil && b.Status == state.StatusReused {
+				options.Pins[b.ID] = runner.PinAlways
+			}
+		}
 		if !options.Fresh && len(options.Pins) == 0 {
 			break
 		}
 	}
-	return out, step, err
-}
-
-// failedBefore pins the checks whose results are failures of an earlier run.
-func (o *opened) failedBefore(checks []checkers.Check, out *xstate.Outcome) map[xstate.BlockID]runner.Pin {
-	pins := map[xstate.BlockID]runner.Pin{}
-	for i, c := range checks {
-		b := &out.Blocks[i]
-		if _, err := findingsOf(c, b.Outputs, o.session.Folder()); err != nil && b.Status == state.StatusReused {
-			pins[b.ID] = runner.PinAlways
-		}
-	}
-	return pins
+	return out, results, step, err
 }
 
 // contents are digests of the files of checks.
@@ -277,6 +276,9 @@ func (o *opened) contents(checks []checkers.Check) map[string]state.Digest {
 	found := map[string]state.Digest{}
 	for _, c := range checks {
 		for _, file := range c.Files {
+			if _, read := found[file]; read {
+				continue // for another checker
+			}
 			text, err := os.ReadFile(inFolder(o.session.Folder(), file))
 			if err != nil {
 				text = nil // it is gone
@@ -321,21 +323,20 @@ func (o *opened) findingsBefore(
 		return nil, err
 	}
 	before := map[string]map[checkers.Finding]int{}
-	for _, c := range checks {
-		for _, b := range snapshot.Blocks {
-			if b.Title != titleOf(c) || b.RanAt == 0 {
-				continue
-			}
-			findings, err := findingsOf(c, b.Outputs, o.session.Folder())
-			if err != nil {
-				continue // it failed: there is nothing to compare with
-			}
-			counts := map[checkers.Finding]int{}
-			for _, f := range findings {
-				counts[findingKey(f)]++
-			}
-			before[titleOf(c)] = counts
+	for _, b := range snapshot.Blocks {
+		i := slices.IndexFunc(checks, func(c checkers.Check) bool { return titleOf(c) == b.Title })
+		if i < 0 || b.RanAt == 0 {
+			continue
 		}
+		findings, err := findingsOf(checks[i], b.Outputs, o.session.Folder())
+		if err != nil {
+			continue // it failed: there is nothing to compare with
+		}
+		counts := map[checkers.Finding]int{}
+		for _, f := range findings {
+			counts[findingKey(f)]++
+		}
+		before[b.Title] = counts
 	}
 	return before, nil
 }
@@ -365,15 +366,7 @@ func inFolder(folder, file string) string {
 
 // blocksOf returns the blocks of a file, with the ids that its session gives them if there is one.
 func (o *opened) blocksOf(ctx context.Context, path string) []patch.Block {
-	src, err := o.readSource(path)
-	if err != nil {
-		return nil
-	}
-	blocks, err := src.blocks()
-	if err != nil {
-		return nil
-	}
-	blocks = slices.Clone(blocks)
+	blocks := slices.Clone(o.blocksIn(path))
 	meta, err := o.store.State().Session(ctx, sessionName(o.store.State().Dir(), path))
 	if err != nil {
 		return blocks

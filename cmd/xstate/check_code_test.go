@@ -41,12 +41,19 @@ func (f *codeFolder) write(name, text string) {
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o777
 	}
-	if err := os.WriteFile(filepath.Join(f.path, name), []byte(text), mode); err != nil {
+	path := filepath.Join(f.path, name)
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), mode))
+	if err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *codeFolder) command(xstate string, args []string) *exec.Cmd {
+func (f *codeFolder) command(args []string) *exec.Cmd {
+	f.t.Helper()
+	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	args = append([]string{"check-code", "--no-server", "--json"}, args...)
 	cmd := exec.CommandContext(f.t.Context(), xstate, args...)
 	cmd.Dir, cmd.Env = f.path, f.environ
@@ -56,11 +63,7 @@ func (f *codeFolder) command(xstate string, args []string) *exec.Cmd {
 // check runs check-code and returns its document; exit is the exit code that it must have.
 func (f *codeFolder) check(exit int, args ...string) (d api.CheckCode) {
 	f.t.Helper()
-	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	cmd := f.command(xstate, args)
+	cmd := f.command(args)
 	out, err := cmd.Output()
 	if code := cmd.ProcessState.ExitCode(); code != exit {
 		f.t.Fatalf("check-code %q = %d, want %d: %v\n%s", args, code, exit, err, out)
@@ -135,9 +138,6 @@ func TestCheckCode(t *testing.T) {
 func TestCheckCodeOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	f := newCodeFolder(t)
-	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	fake := func(found string) { f.write(".venv/bin/ruff", "#!/bin/sh\necho '["+found+"]'\n") }
 	fake("")
 	if d := f.check(0, "--with", "ruff", "a.py"); d.Ran != 1 || len(d.Findings) != 0 {
@@ -153,9 +153,6 @@ func TestCheckCodeOfAnotherVersion(t *testing.T) {
 func TestCheckCodeMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newCodeFolder(t)
-	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	f.write(".venv/bin/ruff", `#!/bin/sh
 text=$(cat a.py)
 touch has-read
@@ -197,9 +194,6 @@ func TestCheckCodeSurroundings(t *testing.T) {
 	if d := f.check(0, "--with", "shellcheck", "s.sh"); d.Ran != 1 || len(d.Findings) != 0 {
 		t.Errorf("with options: %+v", d)
 	}
-	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	f.write(".venv/bin/ruff", "#!/bin/sh\necho '[]'\n")
 	for _, level := range []string{"off", "workspace", "off"} { // each may read what the others may not
 		if d := f.check(0, "--with", "ruff", "a.py", "--sandbox", level); d.Ran+d.Reused != 1 || d.Failed != 0 {
@@ -214,9 +208,6 @@ func TestCheckCodeSurroundings(t *testing.T) {
 func TestCheckCodeOfACrash(t *testing.T) {
 	t.Parallel()
 	f := newCodeFolder(t)
-	if err := os.MkdirAll(filepath.Join(f.path, ".venv/bin"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	for _, end := range []string{"exit 1", "kill -9 $$"} {
 		f.write(".venv/bin/mypy", "#!/bin/sh\necho Traceback\n"+end+"\n")
 		for range 2 {
@@ -238,11 +229,7 @@ func TestCheckCodeErrors(t *testing.T) {
 	for code, args := range map[string][]string{
 		"usage": {"--with", "lint", "a.py"}, "no-file": {"none.py"}, "no-checker": {"x.md"},
 	} {
-		xstate, err := exec.LookPath("xstate")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := f.command(xstate, args)
+		cmd := f.command(args)
 		out, _ := cmd.Output()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), `"code":"`+code+`"`) {
 			t.Errorf("check-code %q = %d, %s, want 2, %s", args, cmd.ProcessState.ExitCode(), out, code)

@@ -57,8 +57,11 @@ func (o *opened) head(ctx context.Context) (xstate.StepNumber, error) {
 }
 
 // blocks are those of the session's file as it is now; nil when there is none that can be read.
-func (o *opened) blocks() []patch.Block {
-	src, err := o.readSource(o.file)
+func (o *opened) blocks() []patch.Block { return o.blocksIn(o.file) }
+
+// blocksIn returns the blocks of a file; nil when it cannot be read.
+func (c caller) blocksIn(file string) []patch.Block {
+	src, err := c.readSource(file)
 	if err != nil {
 		return nil
 	}

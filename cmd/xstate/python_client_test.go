@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,11 +45,17 @@ func TestPythonClient(t *testing.T) {
 			cmd.Dir = filepath.Join(pythonClient, "tests")
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "XSTATE="+xstate, "XSTATE_PYTHON="+python,
 				"XDG_CACHE_HOME="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "\nOK") {
-				t.Errorf("the tests of the client failed: %v\n%s", err, out)
-			}
+			passes(t, cmd)
 		})
+	}
+}
+
+// passes runs tests of Python's unittest, which must pass.
+func passes(t *testing.T, unittest *exec.Cmd) {
+	t.Helper()
+	out, err := unittest.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "\nOK") {
+		t.Errorf("the tests failed: %v\n%s", err, out)
 	}
 }
 
@@ -69,10 +76,7 @@ func TestAdapters(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", "test_"+name)
 			cmd.Dir = filepath.Join(pythonClient, "adapters_tests")
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "XSTATE="+xstate, "XDG_CACHE_HOME="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "\nOK") {
-				t.Errorf("the tests of the adapter failed: %v\n%s", err, out)
-			}
+			passes(t, cmd)
 		})
 	}
 }
@@ -118,7 +122,7 @@ func installedClient(t *testing.T) string {
 	return python
 }
 
-// releasedPrograms makes the folder of programs that wheels.py packs, for this platform. The program calls this test.
+// releasedPrograms makes the folder of programs that a release packs, for this platform. The program calls this test.
 func releasedPrograms(t *testing.T) string {
 	t.Helper()
 	programs := t.TempDir()
@@ -137,6 +141,28 @@ func releasedPrograms(t *testing.T) string {
 	return programs
 }
 
+// packedTwice runs a command twice, which must make two equal packages each time, and returns their paths.
+func packedTwice(t *testing.T, packages string, command ...string) []string {
+	t.Helper()
+	var made [2]map[string]string // path of a package → its content
+	for i := range made {
+		ran(t, command...)
+		made[i] = map[string]string{}
+		paths, _ := filepath.Glob(packages)
+		for _, path := range paths {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[i][path] = string(content)
+		}
+	}
+	if len(made[0]) != 2 || !maps.Equal(made[0], made[1]) {
+		t.Errorf("two builds made %d and %d packages, which are not equal", len(made[0]), len(made[1]))
+	}
+	return slices.Collect(maps.Keys(made[0]))
+}
+
 // TestWheels makes the packages of a release for this platform, twice, and installs them without an index. An engine of
 // the installed client finds the installed program, whatever is on PATH.
 func TestWheels(t *testing.T) {
@@ -144,23 +170,8 @@ func TestWheels(t *testing.T) {
 		t.Skip("takes ten seconds")
 	}
 	programs, python := releasedPrograms(t), clientPython(xstatetest.Pythons()[0])
-	var made [2]map[string]string // name of a wheel → its content
 	out, env := t.TempDir(), t.TempDir()
-	for i := range made {
-		ran(t, python, pythonClient+"/wheels.py", "v"+clientVersion(t), programs, out)
-		made[i] = map[string]string{}
-		wheels, _ := filepath.Glob(out + "/*.whl")
-		for _, path := range wheels {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			made[i][filepath.Base(path)] = string(content)
-		}
-	}
-	if len(made[0]) != 2 || !maps.Equal(made[0], made[1]) {
-		t.Errorf("two builds made %d and %d wheels, which are not equal", len(made[0]), len(made[1]))
-	}
+	packedTwice(t, out+"/*.whl", python, pythonClient+"/wheels.py", "v"+clientVersion(t), programs, out)
 	ran(t, python, "-m", "venv", env)
 	ran(t, env+"/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index",
 		"--find-links", out, "xstate-engine")

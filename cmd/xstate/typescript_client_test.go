@@ -1,12 +1,9 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -70,39 +67,12 @@ func TestTypeScriptClient(t *testing.T) {
 func TestNpmPackages(t *testing.T) {
 	t.Parallel()
 	folder := compiledClient(t)
-	xstate, err := exec.LookPath("xstate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	programs := t.TempDir()
-	platform := filepath.Join(programs, runtime.GOOS+"_"+runtime.GOARCH)
-	if err := os.Mkdir(platform, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	script := "#!/bin/sh\nexec " + xstate + " \"$@\"\n" // small, unlike this test
-	if err := os.WriteFile(filepath.Join(platform, "xstate"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var made [2]map[string]string // name of a package → its content
 	out := t.TempDir()
-	for i := range made {
-		ran(t, "node", folder+"/packages.mjs", "v"+clientVersion(t), programs, out)
-		made[i] = map[string]string{}
-		packages, _ := filepath.Glob(out + "/*.tgz")
-		for _, path := range packages {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			made[i][path] = string(content)
-		}
-	}
-	if len(made[0]) != 2 || !maps.Equal(made[0], made[1]) {
-		t.Errorf("two builds made %d and %d packages, which are not equal", len(made[0]), len(made[1]))
-	}
+	packages := packedTwice(t, out+"/*.tgz",
+		"node", folder+"/packages.mjs", "v"+clientVersion(t), releasedPrograms(t), out)
 	place := t.TempDir()
 	options := []string{"install", "--offline", "--omit=optional", "--no-audit", "--no-fund", "--silent"}
-	install := exec.CommandContext(t.Context(), "npm", slices.AppendSeq(options, maps.Keys(made[0]))...)
+	install := exec.CommandContext(t.Context(), "npm", append(options, packages...)...)
 	install.Dir = place
 	if said, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("npm install: %v\n%s", err, said)

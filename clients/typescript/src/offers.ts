@@ -30,8 +30,9 @@ export interface CallContext {
 }
 
 /**
- * Answers a call with a value that JSON has, or a promise of one. An integer beyond 2^53 is a bigint, also as a result. It throws ToolRefused to say no. After any other
- * error it is not known whether the call happened: with an effect, it then waits for a person.
+ * Answers a call with a value that JSON has, or a promise of one. An integer beyond 2^53 is a bigint, also as a result.
+ * It throws ToolRefused to say no. After any other error it is not known whether the call happened: with an effect, it
+ * then waits for a person.
  */
 export type ToolFunction = (args: any, context: CallContext) => unknown;
 
@@ -126,8 +127,10 @@ function definition([name, { call: _, effect, ...more }]: [string, Tool]): objec
   return fields({ name, class: effect, ...more });
 }
 
-// JSON has numbers of any length, and JavaScript has them as bigint. In texts on the way they are strings with this mark.
+// JSON has numbers of any length, and JavaScript has them as bigint. In texts on the way they are strings with this
+// mark.
 const BIG = "\uE000integer:";
+const MARKED = new RegExp(`"${BIG}(-?\\d+)"`, "g");
 const NUMBERS = /"(?:[^"\\]|\\.)*"|-?\d+(?![\d.eE])/g;
 
 /** A value that was JSON, with the integers that a number cannot hold as bigint. */
@@ -147,7 +150,7 @@ export function written(value: unknown): string {
     if (kind) throw new TypeError(`JSON has no ${kind}${name && `, which is at "${name}"`}`);
     return v;
   });
-  return text.replaceAll(new RegExp(`"${BIG}(-?\\d+)"`, "g"), "$1");
+  return text.replaceAll(MARKED, "$1");
 }
 
 /** What a value is that JSON cannot hold; undefined if it can. */

@@ -134,9 +134,7 @@ export class Session {
    * ExecResult.error and check.
    */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    const { onEvent, signal, tools, models, origin, timeout: timeoutSeconds, ...more } = options;
-    const request = this.request(origin, { code, timeoutSeconds, ...more });
-    const done = await this.execute("RunService/ExecStream", request, new Offering(tools, models), { onEvent, signal });
+    const done = await this.execute("RunService/ExecStream", { code }, options);
     if (!done.exec) throw malformed("its last event has no result");
     return new ExecResult(done.exec);
   }
@@ -146,9 +144,7 @@ export class Session {
    * given; else the program is the session's own.
    */
   async run(file?: string, options: RunOptions = {}): Promise<documents.Run> {
-    const { onEvent, signal, tools, models, origin, timeout: timeoutSeconds, ...more } = options;
-    const request = this.request(origin, { file, timeoutSeconds, ...more });
-    const done = await this.execute("RunService/RunStream", request, new Offering(tools, models), { onEvent, signal });
+    const done = await this.execute("RunService/RunStream", { file }, options);
     if (!done.result) throw malformed("its last event has no result");
     return done.result;
   }
@@ -275,11 +271,14 @@ export class Session {
     return this.engine.call(`EditService/${method}`, this.addressed({ ...options, ...this.caller(origin) }));
   }
 
-  private async execute(method: string, request: object, offering: Offering, options: ExecutionOptions) {
+  private async execute(method: string, what: object, options: Execution): Promise<documents.Event> {
+    const { onEvent, signal, tools, models, origin, timeout: timeoutSeconds, ...more } = options;
+    const offering = new Offering(tools, models);
+    const request = { ...this.request(origin, { ...what, timeoutSeconds, ...more }), ...offering.request() };
     const run: Run = { started: "", unwanted: false, offering };
     this.runs.add(run);
     try {
-      return await this.engine.stream(method, { ...request, ...offering.request() }, run, options);
+      return await this.engine.stream(method, request, run, { onEvent, signal });
     } finally {
       this.runs.delete(run);
     }

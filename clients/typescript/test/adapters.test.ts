@@ -14,18 +14,7 @@ import * as ai from "../src/adapters/ai.js";
 import * as langchain from "../src/adapters/langchain.js";
 import type { AdapterOptions } from "../src/adapters/shared.js";
 import type { Session } from "../src/index.js";
-import { Place, ROOT } from "./support.js";
-
-const equal: (have: unknown, want: unknown) => void = assert.deepEqual;
-
-const PICTURE = `# %% picture
-import base64
-class Picture:
-    def _repr_png_(self):
-        return base64.b64decode(
-            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        )
-Picture()`;
+import { PICTURE, Place, ROOT, equal } from "./support.js";
 
 /** What a model gets for its call. */
 interface Answer {

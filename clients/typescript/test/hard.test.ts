@@ -8,9 +8,7 @@ import test from "node:test";
 import { Engine } from "../src/index.js";
 import type { Tool } from "../src/index.js";
 import { exact, written } from "../src/offers.js";
-import { LONG, Place, refused, until } from "./support.js";
-
-const equal: (have: unknown, want: unknown, message?: string) => void = assert.deepEqual;
+import { LONG, Place, equal, refused, until } from "./support.js";
 
 test("integers keep their digits", async (t) => {
   const text = '{"a":12345678901234567891,"b":[-9007199254740993,1.5e300,12],"c":"12345678901234567891 \\\\\\" 1"}';

@@ -8,9 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { Engine, ExecResult, ExecutionError } from "../src/index.js";
 import type { documents } from "../src/index.js";
-import { BINARY, LONG, Place, refused, until } from "./support.js";
-
-const equal: (have: unknown, want: unknown, message?: string) => void = assert.deepEqual;
+import { BINARY, LONG, PICTURE, Place, equal, refused, until } from "./support.js";
 
 test("results", async (t) => {
   const s = new Place(t).engine.session("main", { origin: { agent: "tester", model: "m" } });
@@ -95,16 +93,9 @@ test("an event that throws, and a signal, end the run", async (t) => {
 });
 
 test("images", async (t) => {
-  const code = `import base64
-class Picture:
-    def _repr_png_(self):
-        return base64.b64decode(
-            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        )
-Picture()`;
   const s = new Place(t).engine.session();
   const shown = ({ images }: ExecResult) => images.map((i) => [i.block, i.media, i.data.toString("latin1", 1, 4)]);
-  const first = await s.exec(code);
+  const first = await s.exec(PICTURE);
   equal(shown(first), [[first.block, "image/png", "PNG"]]);
   (await s.exec("# %% size\nn = 1\n")).check();
   equal(shown(await s.exec("# %% chart\nn += 0\nPicture()")), [["chart", "image/png", "PNG"]]);

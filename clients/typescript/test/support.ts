@@ -15,6 +15,16 @@ import type { EngineOptions } from "../src/server.js";
 export const ROOT = process.env["XSTATE_ROOT"] ?? fileURLToPath(new URL("../../../..", import.meta.url));
 
 export const BINARY = process.env["XSTATE"] ?? "xstate";
+/** A block that shows a picture. */
+export const PICTURE = `# %% picture
+import base64
+class Picture:
+    def _repr_png_(self):
+        return base64.b64decode(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        )
+Picture()`;
+
 export const LONG = "# %% long\nimport time\nprint('began', flush=True)\ntime.sleep(600)";
 
 /** A folder with an engine. The server of its store ends with the test. */
@@ -40,6 +50,9 @@ export class Place {
     return fs.existsSync(name) ? JSON.parse(fs.readFileSync(name, "utf8")) : undefined;
   }
 }
+
+/** assert.deepEqual, of which TypeScript needs the type to be written. */
+export const equal: (have: unknown, want: unknown, message?: string) => void = assert.deepEqual;
 
 /** Waits until something that another process does is visible. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

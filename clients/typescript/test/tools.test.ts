@@ -3,9 +3,8 @@ import test from "node:test";
 
 import { Spent, ToolNotSent, ToolRefused } from "../src/index.js";
 import type { Tool, ToolFunction } from "../src/index.js";
-import { Place, refused } from "./support.js";
+import { Place, equal, refused } from "./support.js";
 
-const equal: (have: unknown, want: unknown) => void = assert.deepEqual;
 const SEARCH = "# %% a\nimport xstate\nr = xstate.tool('search', q='k')\nprint(r['n'], r['q'])";
 
 function reversible(call: ToolFunction): Tool {
