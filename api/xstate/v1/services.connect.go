@@ -6,7 +6,8 @@
 //   folder           where paths begin; absolute; "": the folder that holds the store
 //   timeout_seconds  stops a part of a block that runs longer; 0: nothing is stopped
 //   origin           who does it and why: agent, model, call_id, reason … (--origin)
-//   environ          variables of the environment, on top of the server's
+//   environ          variables of the environment, on top of the server's: a program gets them whatever its bounds are
+//   inherited        environ is the client's own environment: a program gets of it what its bounds allow
 //   detach           the call goes on when the client goes away; otherwise that interrupts it
 //
 // A document has the name of its method in places, so its name is written in full.

@@ -6,7 +6,8 @@
 //   folder           where paths begin; absolute; "": the folder that holds the store
 //   timeout_seconds  stops a part of a block that runs longer; 0: nothing is stopped
 //   origin           who does it and why: agent, model, call_id, reason … (--origin)
-//   environ          variables of the environment, on top of the server's
+//   environ          variables of the environment, on top of the server's: a program gets them whatever its bounds are
+//   inherited        environ is the client's own environment: a program gets of it what its bounds allow
 //   detach           the call goes on when the client goes away; otherwise that interrupts it
 //
 // A document has the name of its method in places, so its name is written in full.
@@ -126,6 +127,7 @@ type ExecRequest struct {
 	TimeoutSeconds float64                `protobuf:"fixed64,7,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
 	Origin         *structpb.Struct       `protobuf:"bytes,8,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,9,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Inherited      bool                   `protobuf:"varint,14,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	Detach         bool                   `protobuf:"varint,10,opt,name=detach,proto3" json:"detach,omitempty"`
 	Tools          []*ToolDefinition      `protobuf:"bytes,11,rep,name=tools,proto3" json:"tools,omitempty"`       // of ExecStream: what the client offers the program
 	Models         []*ToolDefinition      `protobuf:"bytes,12,rep,name=models,proto3" json:"models,omitempty"`     // likewise
@@ -225,6 +227,13 @@ func (x *ExecRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *ExecRequest) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
 }
 
 func (x *ExecRequest) GetDetach() bool {
@@ -394,6 +403,7 @@ type RunRequest struct {
 	TimeoutSeconds float64                `protobuf:"fixed64,15,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
 	Origin         *structpb.Struct       `protobuf:"bytes,16,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,17,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Inherited      bool                   `protobuf:"varint,23,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	Detach         bool                   `protobuf:"varint,18,opt,name=detach,proto3" json:"detach,omitempty"`
 	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`             // of RunStream: what the client offers the program
 	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`           // likewise
@@ -550,6 +560,13 @@ func (x *RunRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *RunRequest) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
 }
 
 func (x *RunRequest) GetDetach() bool {
@@ -837,6 +854,7 @@ type EditRequest struct {
 	TimeoutSeconds float64                `protobuf:"fixed64,10,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"` // with run
 	Origin         *structpb.Struct       `protobuf:"bytes,11,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,12,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Inherited      bool                   `protobuf:"varint,14,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	Detach         bool                   `protobuf:"varint,13,opt,name=detach,proto3" json:"detach,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -954,6 +972,13 @@ func (x *EditRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *EditRequest) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
 }
 
 func (x *EditRequest) GetDetach() bool {
@@ -1633,6 +1658,7 @@ type PlanRequest struct {
 	Arguments     []string               `protobuf:"bytes,4,rep,name=arguments,proto3" json:"arguments,omitempty"` // of the program
 	Python        string                 `protobuf:"bytes,5,opt,name=python,proto3" json:"python,omitempty"`
 	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Inherited     bool                   `protobuf:"varint,8,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	Contents      *string                `protobuf:"bytes,7,opt,name=contents,proto3,oneof" json:"contents,omitempty"` // what the file would hold, as of RunRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1708,6 +1734,13 @@ func (x *PlanRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *PlanRequest) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
 }
 
 func (x *PlanRequest) GetContents() string {
@@ -2356,6 +2389,7 @@ type ValueRequest struct {
 	AtStep        *int32                 `protobuf:"varint,4,opt,name=at_step,json=atStep,proto3,oneof" json:"at_step,omitempty"`
 	At            string                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
 	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // with XSTATE_PYTHON the interpreter that loads it
+	Inherited     bool                   `protobuf:"varint,7,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2430,6 +2464,13 @@ func (x *ValueRequest) GetEnviron() map[string]string {
 		return x.Environ
 	}
 	return nil
+}
+
+func (x *ValueRequest) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
 }
 
 type HistoryRequest struct {
@@ -2912,7 +2953,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\vListRequest\"&\n" +
 	"\n" +
 	"GetRequest\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\"\x8a\x04\n" +
+	"\asession\x18\x01 \x01(\tR\asession\"\xa8\x04\n" +
 	"\vExecRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -2922,7 +2963,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06budget\x18\x06 \x01(\x05R\x06budget\x12'\n" +
 	"\x0ftimeout_seconds\x18\a \x01(\x01R\x0etimeoutSeconds\x12/\n" +
 	"\x06origin\x18\b \x01(\v2\x17.google.protobuf.StructR\x06origin\x12=\n" +
-	"\aenviron\x18\t \x03(\v2#.xstate.v1.ExecRequest.EnvironEntryR\aenviron\x12\x16\n" +
+	"\aenviron\x18\t \x03(\v2#.xstate.v1.ExecRequest.EnvironEntryR\aenviron\x12\x1c\n" +
+	"\tinherited\x18\x0e \x01(\bR\tinherited\x12\x16\n" +
 	"\x06detach\x18\n" +
 	" \x01(\bR\x06detach\x12/\n" +
 	"\x05tools\x18\v \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
@@ -2942,7 +2984,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
 	"\aversion\x18\t \x01(\tR\aversion\x12\x1a\n" +
 	"\bidentity\x18\n" +
-	" \x03(\tR\bidentity\"\x85\x06\n" +
+	" \x03(\tR\bidentity\"\xa3\x06\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -2962,7 +3004,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06python\x18\x0e \x01(\tR\x06python\x12'\n" +
 	"\x0ftimeout_seconds\x18\x0f \x01(\x01R\x0etimeoutSeconds\x12/\n" +
 	"\x06origin\x18\x10 \x01(\v2\x17.google.protobuf.StructR\x06origin\x12<\n" +
-	"\aenviron\x18\x11 \x03(\v2\".xstate.v1.RunRequest.EnvironEntryR\aenviron\x12\x16\n" +
+	"\aenviron\x18\x11 \x03(\v2\".xstate.v1.RunRequest.EnvironEntryR\aenviron\x12\x1c\n" +
+	"\tinherited\x18\x17 \x01(\bR\tinherited\x12\x16\n" +
 	"\x06detach\x18\x12 \x01(\bR\x06detach\x12/\n" +
 	"\x05tools\x18\x13 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
 	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x12\x1f\n" +
@@ -2984,7 +3027,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x12\n" +
 	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x18\n" +
 	"\asession\x18\x03 \x01(\tR\asession\x12\x18\n" +
-	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\xc9\x03\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\xe7\x03\n" +
 	"\vEditRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x14\n" +
@@ -2998,7 +3041,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x0ftimeout_seconds\x18\n" +
 	" \x01(\x01R\x0etimeoutSeconds\x12/\n" +
 	"\x06origin\x18\v \x01(\v2\x17.google.protobuf.StructR\x06origin\x12=\n" +
-	"\aenviron\x18\f \x03(\v2#.xstate.v1.EditRequest.EnvironEntryR\aenviron\x12\x16\n" +
+	"\aenviron\x18\f \x03(\v2#.xstate.v1.EditRequest.EnvironEntryR\aenviron\x12\x1c\n" +
+	"\tinherited\x18\x0e \x01(\bR\tinherited\x12\x16\n" +
 	"\x06detach\x18\r \x01(\bR\x06detach\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -3054,14 +3098,15 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\bcost_usd\x18\b \x01(\x01R\acostUsdB\b\n" +
 	"\x06answer\"*\n" +
 	"\x12AnswerCallResponse\x12\x14\n" +
-	"\x05taken\x18\x01 \x01(\bR\x05taken\"\xb2\x02\n" +
+	"\x05taken\x18\x01 \x01(\bR\x05taken\"\xd0\x02\n" +
 	"\vPlanRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x1c\n" +
 	"\targuments\x18\x04 \x03(\tR\targuments\x12\x16\n" +
 	"\x06python\x18\x05 \x01(\tR\x06python\x12=\n" +
-	"\aenviron\x18\x06 \x03(\v2#.xstate.v1.PlanRequest.EnvironEntryR\aenviron\x12\x1f\n" +
+	"\aenviron\x18\x06 \x03(\v2#.xstate.v1.PlanRequest.EnvironEntryR\aenviron\x12\x1c\n" +
+	"\tinherited\x18\b \x01(\bR\tinherited\x12\x1f\n" +
 	"\bcontents\x18\a \x01(\tH\x00R\bcontents\x88\x01\x01\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -3119,14 +3164,15 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"unverified\x126\n" +
 	"\bvolatile\x18\v \x01(\v2\x18.xstate.v1.QueryVolatileH\x00R\bvolatile\x12-\n" +
 	"\x05where\x18\f \x01(\v2\x15.xstate.v1.QueryWhereH\x00R\x05whereB\b\n" +
-	"\x06answer\"\x8a\x02\n" +
+	"\x06answer\"\xa8\x02\n" +
 	"\fValueRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
 	"\aat_step\x18\x04 \x01(\x05H\x00R\x06atStep\x88\x01\x01\x12\x0e\n" +
 	"\x02at\x18\x05 \x01(\tR\x02at\x12>\n" +
-	"\aenviron\x18\x06 \x03(\v2$.xstate.v1.ValueRequest.EnvironEntryR\aenviron\x1a:\n" +
+	"\aenviron\x18\x06 \x03(\v2$.xstate.v1.ValueRequest.EnvironEntryR\aenviron\x12\x1c\n" +
+	"\tinherited\x18\a \x01(\bR\tinherited\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +

@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from support import BINARY, Folder
 from xstate_engine import Counts, Engine, ExecResult, ExecutionError, XStateError
@@ -166,6 +167,13 @@ Picture()"""
     def test_timeout_of_code(self):
         r = self.engine.session().exec("while True: pass", timeout=0.3)
         self.assertIn("Timeout", r.error.type)
+
+    def test_environment_within_bounds(self):
+        with mock.patch.dict(os.environ, {"SOME_TOKEN": "s3cret"}):
+            r = self.engine.session().exec("import os\nprint(os.environ.get('SOME_TOKEN'))")
+            self.assertIn("None", r.text)
+            given = self.new_engine(environ=os.environ)  # the caller's own choice
+            self.assertIn("s3cret", given.session("given").exec("import os\nprint(os.environ['SOME_TOKEN'])").text)
 
     def test_environment_and_interpreter(self):
         engine = self.new_engine(environ={**os.environ, "COLOUR": "red", "BYTES": os.fsdecode(b"\xff")})

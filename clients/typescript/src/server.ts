@@ -64,14 +64,14 @@ export class Server {
     this.wait = options.wait ?? 600;
   }
 
-  /** The environment of programs. */
-  variables(): Record<string, string> {
+  /** The environment of programs, as fields of a request. Of that of this process, they get what bounds allow. */
+  environment(): { environ: Record<string, string>; inherited: boolean } {
     // Node shows a variable that is not UTF-8 with U+FFFD, so that its value is not known.
     const given = this.options.environ ?? process.env;
     const known = (v: string | undefined) => v !== undefined && (given !== process.env || !v.includes("\uFFFD"));
     const found = Object.fromEntries(Object.entries(given).filter(([, v]) => known(v))) as Record<string, string>;
     if (this.options.python) found["XSTATE_PYTHON"] = this.options.python;
-    return found;
+    return { environ: found, inherited: given === process.env };
   }
 
   /** The address of the server; undefined if the store has none. Whether it is alive is known after connecting. */

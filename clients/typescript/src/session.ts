@@ -212,7 +212,7 @@ export class Session {
    * it is not saved.
    */
   async plan(file?: string, options: { arguments?: string[]; contents?: string } = {}): Promise<documents.Plan> {
-    return this.ask("QueryService/Plan", { file, ...options, environ: this.engine.server.variables() });
+    return this.ask("QueryService/Plan", { file, ...options, ...this.engine.server.environment() });
   }
 
   /** Reports why a block ran, was reused, is blocked or stale, and what the next run would do with it. */
@@ -222,7 +222,7 @@ export class Session {
 
   /** The value of a variable: type, shape, size and text. */
   value(name: string, options: At = {}): Promise<documents.QueryValue> {
-    return this.ask("QueryService/Value", { name, ...options, environ: this.engine.server.variables() });
+    return this.ask("QueryService/Value", { name, ...options, ...this.engine.server.environment() });
   }
 
   /** The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page. */
@@ -286,7 +286,7 @@ export class Session {
 
   /** A request that changes the program, and may execute it. */
   private request(origin: Origin | undefined, options: object): object {
-    return this.addressed({ ...options, ...this.caller(origin), environ: this.engine.server.variables() });
+    return this.addressed({ ...options, ...this.caller(origin), ...this.engine.server.environment() });
   }
 
   private caller(origin: Origin | undefined): { origin?: Origin } {

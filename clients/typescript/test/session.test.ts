@@ -115,6 +115,16 @@ test("budget, files, replace, append, timeout, language", async (t) => {
   equal((await s.engine.session("js").exec("[1, 2].map((x) => x * 2)", { language: "javascript" })).result, "[ 2, 4 ]");
 });
 
+test("the environment within the bounds", async (t) => {
+  const place = new Place(t);
+  process.env["SOME_TOKEN"] = "s3cret";
+  t.after(() => delete process.env["SOME_TOKEN"]);
+  const code = "import os\nprint(os.environ.get('SOME_TOKEN'))";
+  assert.match((await place.newEngine().session().exec(code)).text, /None/);
+  const given = place.newEngine({ environ: { ...process.env } }); // the caller's own choice
+  assert.match((await given.session("given").exec(code)).text, /s3cret/);
+});
+
 test("the environment and the interpreter", async (t) => {
   const place = new Place(t);
   const engine = place.newEngine({ environ: { ...process.env, COLOUR: "red" } });

@@ -38,7 +38,8 @@ func newCall(request any) *call {
 		c.folder = r.GetFolder()
 	}
 	if r, ok := request.(interface{ GetEnviron() map[string]string }); ok {
-		c.variables(r.GetEnviron())
+		own, _ := request.(interface{ GetInherited() bool })
+		c.variables(r.GetEnviron(), own != nil && own.GetInherited())
 	}
 	if r, ok := request.(interface{ GetDetach() bool }); ok {
 		c.detach = r.GetDetach()
@@ -120,8 +121,9 @@ const (
 
 var ofServer = []string{sandboxVariable, passVariable}
 
-// variables adds variables of the environment.
-func (c *call) variables(values map[string]string) {
+// variables adds variables of the environment. A program gets them whatever its bounds are, unless they are all that the
+// client has.
+func (c *call) variables(values map[string]string, inherited bool) {
 	var names []string
 	for name, value := range values {
 		if name == "" || strings.Contains(name, "=") {
@@ -133,7 +135,7 @@ func (c *call) variables(values map[string]string) {
 		c.environ = append(c.environ, name+"="+value)
 		names = append(names, name)
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && !inherited {
 		slices.Sort(names)
 		c.environ = append(c.environ, passVariable+"="+strings.Join(names, ","))
 	}

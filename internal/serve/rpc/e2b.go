@@ -103,7 +103,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	}}
 	environ := maps.Clone(in.environ)
 	maps.Copy(environ, e.Env)
-	if c.variables(environ); c.bad == nil {
+	if c.variables(environ, false); c.bad == nil {
 		maps.Copy(in.environ, e.Env)
 	}
 	err = s.events(ctx, c, out.event)

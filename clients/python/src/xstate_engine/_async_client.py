@@ -33,7 +33,8 @@ class AsyncEngine:
     the first call makes one there. binary is the path of xstate; else the variable XSTATE names it, or it is on PATH.
 
     python is the interpreter that executes code; without it xstate chooses as it does at the command line. Code sees
-    the variables of environ, or those of this process. origin says who calls: agent, model, call_id, reason and more.
+    the variables of environ, or without it those of this process that its bounds allow. origin says who calls: agent,
+    model, call_id, reason and more.
 
     timeout bounds, in seconds, calls that execute nothing. wait bounds how long a call waits for a session that another
     call uses, after the five seconds for which the server itself waits. Calls that execute code take as long as the
@@ -369,8 +370,8 @@ class AsyncSession:
 
     async def value(self, name: str, *, at_step: int | None = None) -> documents.QueryValue:
         """The value of a variable: type, shape, size and text."""
-        environ = self.engine._settings.variables()
-        return await self._ask("Value", name=name, environ=environ, **_given(at_step=at_step))
+        environment = self.engine._settings.environment()
+        return await self._ask("Value", name=name, **environment, **_given(at_step=at_step))
 
     async def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
         """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
@@ -447,7 +448,7 @@ class AsyncSession:
         if who := {**self._origin, **(origin or {})}:
             request["origin"] = who
         if environ:
-            request["environ"] = self.engine._settings.variables()
+            request.update(self.engine._settings.environment())
         return request
 
 

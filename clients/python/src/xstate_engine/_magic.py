@@ -51,8 +51,7 @@ class Magic:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._folder = os.getcwd()
-        self._environ: dict[str, str] = {}
-        self._engine = Engine(self._folder, python=sys.executable, environ=self._environ)
+        self._engine = Engine(self._folder, python=sys.executable)
         said = os.environ.get("JPY_SESSION_NAME", "")
         if not said.endswith(".ipynb"):
             said = shell.user_ns.get("__vsc_ipynb_file__", "")
@@ -67,10 +66,6 @@ class Magic:
         %xstate value NAME          prints the value of a variable of the session
         %xstate VERB ...            any command of xstate: %xstate why BLOCK, %xstate run
         """
-        self._environ.clear()
-        self._environ.update(os.environ)
-        if "inline" in self._environ.get("MPLBACKEND", ""):  # it shows figures by the kernel of this process
-            self._environ["MPLBACKEND"] = "Agg"
         try:
             words = shlex.split(line)
             if cell is None:
@@ -109,7 +104,7 @@ class Magic:
                 capture_output=True,
                 text=True,
                 cwd=self._folder,
-                env=self._environ,
+                env=self._engine._settings.environment()["environ"],
             )
             print(ran.stdout, end="")
             print(ran.stderr, end="", file=sys.stderr)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from ._errors import XStateError, from_document
@@ -48,13 +49,18 @@ class Settings:
     start: bool
     timeout: float | None
 
-    def variables(self) -> dict[str, str]:
-        """The environment of programs. A variable that is not Unicode cannot be sent."""
+    def environment(self) -> dict[str, Any]:
+        """The environment of programs, as fields of a request. Of that of this process, they get what bounds allow.
+
+        A variable that is not Unicode cannot be sent.
+        """
         variables = dict(os.environ if self.environ is None else self.environ)
         variables = {name: value for name, value in variables.items() if _unicode(name + value)}
+        if self.environ is None and "inline" in variables.get("MPLBACKEND", ""):
+            variables["MPLBACKEND"] = "Agg"  # figures of a notebook are shown by the kernel of this process
         if self.python:
             variables["XSTATE_PYTHON"] = self.python
-        return variables
+        return {"environ": variables, "inherited": self.environ is None}
 
     def find(self) -> Address | None:
         """The address of the server; None if the store has none. Whether it is alive is known after connecting."""
