@@ -247,7 +247,7 @@ func (r *reporting) asked(path string, a *sandbox.Access, above bool, f *Files) 
 	journal := slices.ContainsFunc([]string{"-journal", "-wal", "-shm"}, func(end string) bool {
 		return strings.HasSuffix(path, end)
 	})
-	if a.Use&(sandbox.UseLook|sandbox.UseAbsent) != 0 && !above && !journal && path != r.folder {
+	if a.Use&sandbox.UseLook != 0 && !above && !journal && path != r.folder {
 		look(f, path)
 	}
 }
@@ -268,7 +268,7 @@ func (r *reporting) child(path string, a, main *sandbox.Access, f *Files) {
 	switch {
 	case a.Use&(sandbox.UseRead|sandbox.UseAbsent) == sandbox.UseRead:
 		f.Reads[path] = nil
-	case a.Use&(sandbox.UseLook|sandbox.UseAbsent) != 0 && path != r.folder:
+	case a.Use&sandbox.UseLook != 0 && path != r.folder:
 		look(f, path)
 	}
 	if a.Use&(sandbox.UseLook|sandbox.UseAbsent) == sandbox.UseLook && path != r.folder {

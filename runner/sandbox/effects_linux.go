@@ -132,8 +132,10 @@ func (s *supervisor) open(c *call) {
 		s.use(c, f, UseLook)
 	case !f.ok && creates && flags&unix.O_EXCL != 0:
 		s.create(c, f, UseLook)
+	case !f.ok && creates && flags&unix.O_TRUNC != 0:
+		s.create(c, f, 0) // whatever had been there would be gone
 	case !f.ok && creates:
-		s.create(c, f, 0)
+		s.create(c, f, UseLook)
 	case creates && flags&unix.O_EXCL != 0:
 		s.use(c, f, UseLook)
 	case access == unix.O_RDONLY && flags&unix.O_TRUNC == 0:
