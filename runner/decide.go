@@ -388,7 +388,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	if c.last.Code != n.code {
 		return c
 	}
-	if c.last.Once {
+	if c.last.Once && c.last.Failure() != nil {
 		c.reason.Code = state.ReasonRetry
 		return c
 	}

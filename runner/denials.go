@@ -49,10 +49,11 @@ func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name 
 		accesses []state.Access
 	}{{"read", t.Reads}, {"write", t.Writes}} {
 		for _, a := range list.accesses {
-			if s := a.Key.Space(); s != "file" || list.action == "read" && a.Digest == state.Absent {
+			name := looksAt(a.Key)
+			if name == "" || list.action == "read" && a.Digest == state.Absent {
 				continue
 			}
-			if k := try(list.action, path(a.Key.Name())); k != "" {
+			if k := try(list.action, path(name)); k != "" {
 				return k
 			}
 		}
@@ -61,6 +62,39 @@ func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name 
 		return try("connect", "another machine")
 	}
 	return ""
+}
+
+// looksAt returns the name of the file or folder that a key is about, "" if it is about something else.
+func looksAt(k depgraph.Key) string {
+	switch k.Space() {
+	case "file", "stat", "mode", "time":
+		return k.Name()
+	case "dir":
+		folder, _ := k.Listing()
+		return folder
+	}
+	return ""
+}
+
+// hidden returns the keys of what the bounds hid from a block in a dialect among what it looked at: without them, that
+// is there.
+func (x *boundary) hidden(
+	d depgraph.Dialect, looked map[depgraph.Key]state.Digest, path func(name string) string,
+) (keys []depgraph.Key) {
+	if x.digest == "" {
+		return nil
+	}
+	forbids := x.in(d)
+	for k, digest := range looked {
+		name := looksAt(k)
+		if name == "" || digest == state.Absent {
+			continue
+		}
+		if p := path(name); forbids("read", p) != "" {
+			keys = append(keys, basestate.PolicyKey(state.Denial{Action: "read", Target: p}))
+		}
+	}
+	return keys
 }
 
 // boundary are the bounds of an engine.

@@ -163,7 +163,8 @@
 // can cure it: the places where Python looked for modules, and the listings of the folders of libraries, which each
 // installation changes. A node that a time-out stopped has read what led it there, so it is valid for a time-out that
 // is not longer. Where what the node read is not known (a dead kernel), or the cure is not seen (the network, space on
-// the disk), the trace answers questions and is never reused (state.Trace.Once).
+// the disk), the trace answers questions and is never reused (state.Trace.Once). The same holds for a node during which
+// another process wrote to a file that it read, see edited_inputs.go.
 //
 // A full disk under the engine's own files fails the run, not the node. See disk.py.
 //

@@ -102,6 +102,9 @@ type execution struct {
 	recorded *state.Trace // what an earlier execution at this state left; nil when this is the first
 	limit    float64      // the time-out that stopped it, in seconds; 0 when none did
 
+	began  time.Time
+	edited bool // a file that it read was written to meanwhile
+
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
 }
@@ -125,6 +128,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	if x.calls.same, request.Draws, err = who.sameCalls(ctx); err != nil {
 		return nil, nil, err
 	}
+	x.began = time.Now()
 	x.seen, err = e.kernel.Execute(nodeCtx, request, x.sink())
 	if x.calls.uncalled && (w.speculative || !x.mayCall && !x.onlyLooks()) {
 		return nil, nil, errUncalled
@@ -350,7 +354,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 		if err := x.undo(); err != nil {
 			return nil, err
 		}
-		return x.putTrace(t, x.transient())
+		return x.putTrace(t, x.edited || x.transient())
 	}
 	if err := x.writes(&t, writes); err != nil {
 		return nil, err
@@ -364,7 +368,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	if err := x.calls.settled(ctx, t.Failure() != nil); err != nil {
 		return nil, err
 	}
-	return x.putTrace(t, t.Failure() != nil && x.transient())
+	return x.putTrace(t, x.edited || t.Failure() != nil && x.transient())
 }
 
 // putTrace stores a trace. once: another execution may have another result.
@@ -425,7 +429,9 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		k := depgraph.Key("stdin:" + basestate.InputName(in.From, in.Upto, in.Ended))
 		found[k] = p.get(k).digest
 	}
-	x.readEnd(found)
+	for _, k := range x.node.readsAtEnd() {
+		found[k] = p.get(k).digest
+	}
 	x.heldReads(found)
 	x.calls.reads(found, w.e.baseState.Renew)
 	if x.calls.lost {
@@ -501,6 +507,17 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	if len(t.Denied) > 0 && x.seen.Failure == nil {
 		x.seen.Marks = appendNew(x.seen.Marks, markDenied)
 	}
+	for _, k := range w.e.boundary.hidden(x.node.unit.Dialect, found, w.e.baseState.Path) {
+		found[k] = cmp.Or(p.get(k).digest, "denied")
+	}
+	own := func(name string) bool {
+		_, wrote := writes[name]
+		_, told := x.seen.Files.Writes[w.e.baseState.Path(name)] // such as a file that it wrote as it was
+		return wrote || told
+	}
+	if x.edited = noteEdits(found, p, w.e.baseState, x.began, own); x.edited {
+		x.seen.Marks = appendNew(x.seen.Marks, state.MarkEdited)
+	}
 	for k, d := range found {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}
@@ -509,16 +526,6 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	t.AliasSensitive = x.seen.AliasSensitive
 	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
-}
-
-// readEnd adds to found what the end of the program reads whatever it does.
-func (x *execution) readEnd(found map[depgraph.Key]state.Digest) {
-	if !x.node.isEnd() {
-		return
-	}
-	for _, k := range []depgraph.Key{failedKey, kernel.KeyEnd.In(x.node.unit.space())} {
-		found[k] = x.pos.get(k).digest
-	}
 }
 
 // writes fills in what the node wrote.

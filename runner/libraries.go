@@ -136,16 +136,8 @@ func (p *programState) ownChange(read state.Access, i int) bool {
 // ownChanges reports whether the whole environment, which node i read, differs at p only by what libraries set when
 // node i and later ones imported them. A library that starts a child process reads it: matplotlib does, to list fonts.
 func (p *programState) ownChanges(read state.Access, i int) bool {
-	_, plain := read.Key.Cut()
-	if plain != envChanged && plain != envAll {
-		return false
-	}
-	base := state.Absent
-	if plain == envAll {
-		base = p.base(envAll)
-	}
-	of, _ := read.Key.Cut()
-	return p.environment(of, base, func(e entry) bool {
+	of, plain := read.Key.Cut()
+	return (plain == envAll || plain == envOfChildren) && p.environment(of, func(e entry) bool {
 		return e.writer >= i && e.info != nil && e.info.Type == setByImport
 	}) == read.Digest
 }

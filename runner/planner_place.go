@@ -136,7 +136,7 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	case "isset":
 		p.one(here, depgraph.Key("env:"+name.Name()))
 	case "env":
-		if _, plain := name.Cut(); plain == envAll || plain == envChanged {
+		if _, plain := name.Cut(); plain == envAll || plain == envOfChildren {
 			p.ask(keyEnv)
 			p.all(here, "env")
 		}

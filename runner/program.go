@@ -47,6 +47,14 @@ type node struct {
 // isEnd reports whether the node is the end of the program.
 func (n *node) isEnd() bool { return n.facts.Kind == depgraph.KindEnd }
 
+// readsAtEnd are the keys that the end of the program reads whatever it does; none for other nodes.
+func (n *node) readsAtEnd() []depgraph.Key {
+	if !n.isEnd() {
+		return nil
+	}
+	return []depgraph.Key{failedKey, kernel.KeyEnd.In(n.unit.space())}
+}
+
 // id names the node for people: the block's id and, unless it is the only one, its place in the block or in a function
 // that the block calls.
 func (n *node) id() string {

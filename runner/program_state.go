@@ -119,11 +119,8 @@ func (p *programState) get(k depgraph.Key) entry {
 		}
 		return e
 	case "env":
-		switch space, plain := k.Cut(); plain {
-		case envAll:
-			return entry{digest: p.environment(space, p.base(envAll), nil), writer: -1}
-		case envChanged:
-			return entry{digest: p.environment(space, state.Absent, nil), writer: -1}
+		if space, plain := k.Cut(); plain == envAll || plain == envOfChildren {
+			return entry{digest: p.environment(space, nil), writer: -1}
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
@@ -269,8 +266,8 @@ func (p *programState) files() state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
 }
 
-// environment digests the program's changes of a language's environment, without leftOut. base covers the rest.
-func (p *programState) environment(space string, base state.Digest, leftOut func(entry) bool) state.Digest {
+// environment digests a language's environment: what it is at the base, and the program's changes without leftOut.
+func (p *programState) environment(space string, leftOut func(entry) bool) state.Digest {
 	var lines []string
 	for k, e := range p.keys.in("env") {
 		if of, plain := k.Cut(); of == space && (leftOut == nil || !leftOut(e)) {
@@ -278,17 +275,17 @@ func (p *programState) environment(space string, base state.Digest, leftOut func
 		}
 	}
 	slices.Sort(lines)
-	return state.DigestOf([]byte(string(base) + strings.Join(lines, "")))
+	return state.DigestOf([]byte(string(p.base(envAll)) + strings.Join(lines, "")))
 }
 
 // namesKey is read by nodes that may list the names of the program, in the space of their language.
 const namesKey depgraph.Key = "names:*"
 
-// envAll is read by nodes that iterate over the environment. envChanged, what the program changed of it, is read by
-// child processes.
+// envAll is read by nodes that iterate over the environment. envOfChildren has the same digest, and is read by nodes
+// that start processes.
 const (
-	envAll     depgraph.Key = "env:*"
-	envChanged depgraph.Key = "env:+"
+	envAll        depgraph.Key = "env:*"
+	envOfChildren depgraph.Key = "env:+"
 )
 
 // filesWritten is read by child processes.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,7 +90,7 @@ func (a *app) checkCode(ctx context.Context, args []string, f checkCodeFlags) er
 		names = checkers.Names()
 	}
 	find := func(name string) string { return a.checkerIn(folder, name) }
-	checks := checkers.Checks(files, names, o.surroundings(), find)
+	checks := checkers.Checks(files, names, find)
 	if len(checks) == 0 {
 		return &state.Error{Code: api.CodeNoChecker,
 			Message: "no checker of " + strings.Join(files, ", ") + " is installed",
@@ -131,21 +130,6 @@ func (a *app) folderOfChecks() (string, error) {
 		folder = filepath.Dir(dir)
 	}
 	return folder, err
-}
-
-// surroundings are what a checker may depend on and the engine does not observe of a program that Bash starts:
-// variables that are not set, and what bounds hide from it.
-func (o *opened) surroundings() string {
-	var names []string
-	for _, variable := range o.environ {
-		name, _, _ := strings.Cut(variable, "=")
-		if !slices.Contains([]string{"_", "SHLVL", "OLDPWD", "PWD"}, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	level, bounds, _ := o.policy.Record()
-	return string(state.DigestOf(fmt.Appendf(nil, "%q %q %q", names, level, bounds)))[:12]
 }
 
 // filesToCheck returns paths relative to the folder in which checkers run.
@@ -241,52 +225,33 @@ type checkResult struct {
 	err      error
 }
 
-// runChecks runs the program of the checks, and returns the result of each. It runs it again from scratch if a file was
-// edited meanwhile: the engine learns what a program of Bash reads when it has ended, and would take the later content
-// for what was read. And it makes checks again that failed in an earlier run: their checkers may have been killed.
+// runChecks runs the program of the checks, and returns the result of each. It makes checks again that failed in an
+// earlier run, for their checkers may have been killed, and those during which a file was edited.
 func (o *opened) runChecks(
 	ctx context.Context, checks []checkers.Check, f checkCodeFlags,
 ) (out *xstate.Outcome, results []checkResult, step xstate.Step, err error) {
 	options := runner.RunOptions{Timeout: f.timeout}
 	for range 3 {
-		before := o.contents(checks)
 		out, step, err = o.session.Run(ctx, options, f.origin)
 		if err != nil || out.Stopped != nil {
 			break
 		}
-		options.Fresh = !maps.Equal(before, o.contents(checks))
+		edited := false
 		options.Pins = map[xstate.BlockID]runner.Pin{}
 		results = make([]checkResult, len(checks))
 		for i, c := range checks {
 			b, r := &out.Blocks[i], &results[i]
 			r.findings, r.err = findingsOf(c, b.Outputs, o.session.Folder())
+			edited = edited || slices.Contains(b.Marks, state.MarkEdited)
 			if r.err != nil && b.Status == state.StatusReused {
 				options.Pins[b.ID] = runner.PinAlways
 			}
 		}
-		if !options.Fresh && len(options.Pins) == 0 {
+		if !edited && len(options.Pins) == 0 {
 			break
 		}
 	}
 	return out, results, step, err
-}
-
-// contents are digests of the files of checks.
-func (o *opened) contents(checks []checkers.Check) map[string]state.Digest {
-	found := map[string]state.Digest{}
-	for _, c := range checks {
-		for _, file := range c.Files {
-			if _, read := found[file]; read {
-				continue // for another checker
-			}
-			text, err := os.ReadFile(inFolder(o.session.Folder(), file))
-			if err != nil {
-				text = nil // it is gone
-			}
-			found[file] = state.DigestOf(text)
-		}
-	}
-	return found
 }
 
 func titleOf(c checkers.Check) string { return c.Checker + " " + strings.Join(c.Files, " ") }

@@ -66,9 +66,8 @@ func Names() []string {
 }
 
 // Checks returns the calls that check files with the named checkers, in a fixed order. find returns the path of a
-// program, and "" if it is not installed. Where surroundings differ, checks do: they are what a call may depend on, and
-// the engine does not observe.
-func Checks(files, names []string, surroundings string, find func(name string) string) (checks []Check) {
+// program, and "" if it is not installed.
+func Checks(files, names []string, find func(name string) string) (checks []Check) {
 	for _, c := range all {
 		read := slices.DeleteFunc(slices.Clone(files), func(f string) bool {
 			return !slices.Contains(c.suffixes, strings.ToLower(path.Ext(f)))
@@ -85,7 +84,7 @@ func Checks(files, names []string, surroundings string, find func(name string) s
 			groups = slices.Collect(slices.Chunk(read, 1))
 		}
 		for _, group := range groups {
-			source := c.source(program, group, surroundings)
+			source := c.source(program, group)
 			checks = append(checks, Check{Checker: c.name, Files: group, Source: source})
 		}
 	}
@@ -93,7 +92,7 @@ func Checks(files, names []string, surroundings string, find func(name string) s
 }
 
 // source returns the call as a block. Its last line of output is the exit code: that of the block says nothing.
-func (c *checker) source(program string, files []string, surroundings string) string {
+func (c *checker) source(program string, files []string) string {
 	words := []string{quoted(program)}
 	for _, arg := range c.args {
 		words = append(words, quoted(arg))
@@ -104,7 +103,7 @@ func (c *checker) source(program string, files []string, surroundings string) st
 		}
 		words = append(words, quoted(file))
 	}
-	return "(: " + quoted(surroundings) + "; " + strings.Join(words, " ") + `; printf '\nexit %s\n' "$?")`
+	return "(" + strings.Join(words, " ") + `; printf '\nexit %s\n' "$?")`
 }
 
 // quoted returns a word that Bash reads as the text.

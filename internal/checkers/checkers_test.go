@@ -89,10 +89,10 @@ func TestChecks(t *testing.T) {
 		return "/bin dir/" + name
 	}
 	files := []string{"a.py", "it's.py", "b.sh", "-c.sh", "c.md"}
-	checks := Checks(files, []string{"ruff", "mypy", "pyright", "shellcheck"}, "here", find)
+	checks := Checks(files, []string{"ruff", "mypy", "pyright", "shellcheck"}, find)
 	var got []string
 	for _, c := range checks {
-		got = append(got, c.Checker+" "+strings.Join(c.Files, " ")+": "+strings.Replace(c.Source, "(: here; ", "(", 1))
+		got = append(got, c.Checker+" "+strings.Join(c.Files, " ")+": "+c.Source)
 	}
 	end := `; printf '\nexit %s\n' "$?")`
 	want := []string{

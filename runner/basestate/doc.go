@@ -16,5 +16,5 @@
 //
 // # What it cannot see
 //
-// Changes of files during a run by other processes, and of files that the kernel does not report.
+// Files that the kernel does not report. What other processes change during a run is for its caller, see Holds.
 package basestate

@@ -150,6 +150,8 @@ var ignoredVariables = []string{
 	"SSH_CLIENT",
 	"SSH_CONNECTION",
 	"SSH_TTY",
+	"TRACEPARENT",
+	"TRACESTATE",
 }
 
 func (w *State) variable(name string) state.Digest {
@@ -236,6 +238,12 @@ func (w *State) Learn(paths map[depgraph.Key]string) {
 
 // Renew forgets the answer about a key, which has changed during the run.
 func (w *State) Renew(k depgraph.Key) { delete(w.answers, k) }
+
+// Holds reports whether a key still has the digest that it had when it was asked for first in this run.
+func (w *State) Holds(k depgraph.Key) bool {
+	d, asked := w.answers[k]
+	return !asked || w.lookup(k) == d
+}
 
 // Answers returns the keys that were read since Begin, with their digests.
 func (w *State) Answers() map[depgraph.Key]state.Digest { return w.answers }

@@ -147,7 +147,14 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 	if !s.valid(&c.notification) {
 		return 0
 	}
-	if fail := s.decide(c); fail != 0 || s.unnoted(c) {
+	fail := s.decide(c)
+	if s.unnoted(c) {
+		return fail
+	}
+	if fail != 0 {
+		if c.act == actLook {
+			s.hidden(c)
+		}
 		return fail
 	}
 	if s.prints(c) && s.openToAppend(c) {
@@ -164,6 +171,15 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 		s.cache(c).noted[key] |= c.manner
 	}
 	return 0
+}
+
+// hidden notes a look at what the bounds hide. Without them, a program may go on to list a folder that it finds.
+func (s *supervisor) hidden(c *call) {
+	use := UseLook
+	if c.to.ok && c.to.kind() == unix.S_IFDIR {
+		use |= UseList
+	}
+	s.use(c, &c.to, use)
 }
 
 // onOpenFile handles a call on an open file.

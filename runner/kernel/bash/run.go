@@ -354,11 +354,7 @@ func (sh *shell) reads(seen *kernel.Observation, u *uses, before *snapshot) {
 		} else {
 			absent[source.Exports] = true
 		}
-		for name := range sh.launch.Environ {
-			if !sh.owned[name] && name != "_" && name != "SHLVL" && name != "OLDPWD" && name != "PWD" {
-				environ[name] = true
-			}
-		}
+		environ["*"] = true
 	}
 	seen.Everything = u.everything
 	if u.everything {
