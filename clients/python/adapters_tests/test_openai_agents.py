@@ -3,7 +3,7 @@ import base64
 import json
 import unittest
 
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, RunState, Usage
 from agents.models.chatcmpl_converter import Converter
 from common import PICTURE, Adapter, Answer, Folder
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
@@ -11,6 +11,7 @@ from xstate_engine import AsyncEngine
 from xstate_engine.adapters.openai_agents import run_code
 
 CONFIG = RunConfig(tracing_disabled=True)
+ASK = "# %% ask\nprint('asks')\nimport xstate\nway = xstate.ask('sell?')\nprint('way', way)"
 
 
 def call(id, code):
@@ -79,6 +80,81 @@ class TestOpenAIAgents(Adapter, Folder):
         items = self.run_agent([[call("a", PICTURE)]])
         told = next(m for m in Converter.items_to_messages(items) if m["role"] == "tool")
         self.assertIn("[image/png 70 B: ", json.dumps(told["content"]))
+
+    def decided(self, turns, decide, code=ASK):
+        """Runs an agent until it is interrupted, and continues it from the stored state, with these further turns, by
+        a tool of its own, as in another process. Returns what the model read, and the interruptions that are left."""
+
+        async def run():
+            async with self.new_engine(AsyncEngine) as engine:
+                session = engine.session()
+
+                def agent(turns):
+                    return Agent(name="coder", model=Script(turns), tools=[run_code(session, approvals=True)])
+
+                stopped = await Runner.run(agent([[call("a", code)]]), "do it", run_config=CONFIG)
+                (item,) = stopped.interruptions
+                self.assertEqual((item.name, json.loads(item.arguments)), ("run_code", {"code": code}))
+                resumed = agent(turns)
+                state = await RunState.from_string(resumed, stopped.to_state().to_string())
+                await decide(state, state.get_interruptions()[0], session)
+                done = await Runner.run(resumed, state, run_config=CONFIG)
+                told = [i["output"] for i in done.to_input_list() if i.get("type") == "function_call_output"]
+                return told, done.interruptions
+
+        return asyncio.run(run())
+
+    def test_an_approval(self):
+        async def approve(state, item, session):
+            (waiting,) = (await session.calls(waiting=True))["calls"]
+            self.assertEqual(waiting["arguments"]["question"], "sell?")
+            state.approve(item)
+
+        told, left = self.decided([[call("b", "# %% use\nprint('then', way)")]], approve)
+        self.assertEqual((told, left), (["asks\nway yes\n", "then yes\n"], []))
+
+    def test_a_rejection(self):
+        """It denies the call that waits when the next code comes, also in another process."""
+
+        async def reject(state, item, session):
+            state.reject(item)
+
+        code = "# %% ask\nimport xstate\nxstate.step('rows', list)\nway = xstate.ask('sell?')"
+        told, left = self.decided([[call("b", "# %% use\nprint('then', way)")]], reject, code)
+        self.assertEqual(left, [])
+        self.assertIn("not approved", told[0])
+        self.assertIn("then no\n", told[1])
+
+    def test_a_choice(self):
+        """The program that decides says which; the approval lets the run continue."""
+
+        async def choose(state, item, session):
+            (waiting,) = (await session.calls(waiting=True))["calls"]
+            await session.approve(waiting["call"], choice="later")
+            state.approve(item)
+
+        code = "# %% ask\nimport xstate\nway = xstate.ask('when?', choices=['now', 'later'])\nprint(way)"
+        self.assertEqual(self.decided([], choose, code), (["later\n"], []))
+
+    def test_a_second_question(self):
+        """An approval is for what waited: the next question of the same code interrupts the next code."""
+
+        async def approve(state, item, session):
+            state.approve(item)
+
+        code = ASK + "\nmore = xstate.ask('all?')"
+        told, left = self.decided([[call("b", "# %% use\nprint(more)")]], approve, code)
+        self.assertIn("waits for a decision: all?", told[0])
+        self.assertEqual(len(left), 1)
+
+    def test_code_that_needs_no_approval(self):
+        first, second = self.answers(["x = 1\nprint('once')", "1 / 0"], approvals=True, ids=["a", "b"])
+        self.assertEqual(first.text, "once\n")
+        self.assertIn("ZeroDivisionError", second.text)
+        self.assertEqual([o["call_id"] for o in self.origins_of_edits()], ["a", "b"])
+
+    def origins_of_edits(self):
+        return [s["origin"] for s in self.steps() if s["kind"] != "run"]
 
     def test_without_a_loop(self):
         """Runner.run_sync has an event loop for each call."""
