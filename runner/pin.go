@@ -10,7 +10,7 @@ import (
 )
 
 // Pin says whether a block executes, whatever its results. It is a separate comment in the block, "# xstate: always" or
-// "# xstate: never", or it is in RunOptions.Pins. The last comment counts.
+// "# xstate: never", with // where the language has it, or it is in RunOptions.Pins. The last comment counts.
 //
 // A block pinned to always executes, and is otherwise like any other. A block pinned to never keeps its last result
 // where that is not valid. The promise is given up there, by the program's own word, and every node that depends on the
@@ -22,7 +22,7 @@ const (
 	PinNever  Pin = "never"  // once its code has a result it keeps that, even if its inputs changed: the node is marked
 )
 
-var pinComment = regexp.MustCompile(`^#\s*xstate:\s*(always|never)$`)
+var pinComment = regexp.MustCompile(`^(?:#|//)\s*xstate:\s*(always|never)$`)
 
 // pin returns what the comments of a block say.
 func (u *unit) pin() Pin {
