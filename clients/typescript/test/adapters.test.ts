@@ -1,8 +1,6 @@
 /** What every adapter must do, and the ways of each framework, with the framework's own model for tests. */
 
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
 import test from "node:test";
 
 import { generateText, stepCountIs } from "ai";
@@ -14,7 +12,7 @@ import * as ai from "../src/adapters/ai.js";
 import * as langchain from "../src/adapters/langchain.js";
 import type { AdapterOptions } from "../src/adapters/shared.js";
 import type { Session } from "../src/index.js";
-import { PICTURE, Place, ROOT, equal } from "./support.js";
+import { PICTURE, Place, equal } from "./support.js";
 
 /** What a model gets for its call. */
 interface Answer {
@@ -171,27 +169,3 @@ test("LangChain: who called, and the tokens of an answer with two calls", async 
   equal(edits.get("b"), ["coder", "script-1", undefined, undefined]);
   equal(edits.get("c"), ["coder", "script-1", 10, 4]);
 });
-
-const PAGE = path.join(ROOT, "docs/adapters.md");
-
-for (const heading of ["AI SDK", "LangChain and LangGraph in JavaScript"]) {
-  test(`the page: ${heading}`, async (t) => {
-    const place = new Place(t);
-    const section = fs.readFileSync(PAGE, "utf8").split(`\n## ${heading}\n`)[1]!;
-    const [, code] = /```ts\n(.*?)```/s.exec(section)!;
-    assert.ok(code!.split("\n").length <= 21);
-    const here = new URL("../src/", import.meta.url).href;
-    const script = code!
-      .replace('"@xstate-engine/client"', JSON.stringify(here + "index.js"))
-      .replace(/"@xstate-engine\/client\/adapters\/(\w+)"/, (_, name) => JSON.stringify(`${here}adapters/${name}.js`))
-      .replace(/"\.\/script\.js"/, JSON.stringify(new URL("script.js", import.meta.url).href))
-      .replace('new Engine(".")', `new Engine(${JSON.stringify(place.folder)})`);
-    const file = new URL(`../page-${heading.length}.mjs`, import.meta.url); // below node_modules
-    fs.writeFileSync(file, script);
-    const said: unknown[] = [];
-    const log = t.mock.method(console, "log", (text: unknown) => said.push(text));
-    await import(file.href);
-    log.mock.restore();
-    equal(said, ["done"]);
-  });
-}
