@@ -21,7 +21,7 @@
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
 # make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: a quarter of an hour
 # make cross    vets and links for macOS and Linux, amd64 and arm64, into build/cross; needs python3 with pip
-# make release VERSION=v1.2.3  archives for these platforms with completions and manual pages, and checksums
+# make release VERSION=v1.2.3  archives for these platforms, packages, what installs them, and checksums
 # make generate the protobuf messages of the documents, the Go code of the API, and parts of the Python client
 # make man      manual pages into build/man
 # make bench-full  the same as make bench on more and larger programs, and what the engine costs in ratios
