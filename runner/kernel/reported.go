@@ -386,6 +386,12 @@ func toolOf(path string, use sandbox.Use) string {
 	return path
 }
 
+// varyingFiles are files of the system that hold something else each time they are read.
+var varyingFiles = map[string]string{
+	"/dev/urandom": "entropy", "/dev/random": "entropy", "/proc/sys/kernel/random/uuid": "entropy",
+	"/proc/uptime": "clock", "/proc/loadavg": "process",
+}
+
 // mark adds the marks of what child processes did, as far as it can differ from run to run.
 func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation) {
 	f := &seen.Files
@@ -396,9 +402,11 @@ func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation
 		}
 		f.ShowsTimes = f.ShowsTimes || showTimes[name]
 	}
-	for _, path := range []string{"/dev/urandom", "/dev/random"} {
-		if a := report.Child[path]; a != nil && a.Use&sandbox.UseRead != 0 {
-			seen.mark("entropy")
+	for path, mark := range varyingFiles {
+		child, main := report.Child[path], report.Main[path]
+		device := strings.HasPrefix(path, "/dev/") // interpreters read it, too; the hooks see when a program does
+		if child != nil && child.Use&sandbox.UseRead != 0 || !device && main != nil && main.Use&sandbox.UseRead != 0 {
+			seen.mark(mark)
 		}
 	}
 	unknown := installs

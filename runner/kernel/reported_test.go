@@ -272,6 +272,7 @@ func TestJoinedMarks(t *testing.T) {
 		{"a child", func(j *joined) { j.child("a", read, nil) }, nil},
 		{"a program that shows the time", func(j *joined) { j.report.Programs = []string{"/bin/date"} },
 			[]string{"clock"}},
+		{"clock", func(j *joined) { j.child("/proc/uptime", read, nil) }, []string{"clock"}},
 		{"chance", func(j *joined) { j.child("/dev/urandom", read, nil) }, []string{"entropy"}},
 		{"another machine", func(j *joined) { j.report.Sockets = []string{"tcp:10.0.0.1:80"} }, []string{"network"}},
 		{"a daemon", func(j *joined) { j.report.Sockets = []string{"unix:@bus"} }, []string{"subprocess"}},
