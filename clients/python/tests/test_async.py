@@ -33,6 +33,31 @@ class TestAsync(Folder, unittest.IsolatedAsyncioTestCase):
             results = await asyncio.gather(*(engine.session(f"s{i % 3}").exec(f"# %% t{i}\n{i}") for i in range(9)))
         self.assertEqual([r.result for r in results], [str(i) for i in range(9)])
 
+    async def test_calls_of_a_session_keep_their_order(self):
+        """As two tool calls of one answer, of which the second needs what the first one defines."""
+        async with self.new_engine(AsyncEngine) as engine:
+            for name in "abcd":
+                s = engine.session(name)
+                codes = ["n = 1", *(f"# %% then-{i}\nn += {i}\nn" for i in range(2, 6))]
+                results = await asyncio.gather(*(s.exec(code) for code in codes))
+                self.assertEqual([r.result for r in results], [None, "3", "6", "10", "15"])
+
+    async def test_a_call_in_line_can_be_interrupted_and_cancelled(self):
+        async with self.new_engine(AsyncEngine) as engine:
+            s = engine.session()
+            began = asyncio.Event()
+            first = asyncio.create_task(s.exec(LONG, on_event=lambda e: e["event"] == "output" and began.set()))
+            await asyncio.wait_for(began.wait(), 60)
+            cancelled, interrupted = (asyncio.create_task(s.exec("x = 1")) for _ in range(2))
+            await asyncio.sleep(0.02)
+            cancelled.cancel()
+            await s.interrupt()
+            results = await asyncio.gather(first, cancelled, interrupted, return_exceptions=True)
+            self.assertTrue(results[0].taken_back)
+            self.assertIsInstance(results[1], asyncio.CancelledError)
+            self.assertEqual(results[2].code, "interrupted")
+            self.assertEqual((await asyncio.wait_for(s.exec("1 + 1"), 60)).result, "2")
+
     async def test_a_task_that_is_cancelled_ends_its_run(self):
         async with self.new_engine(AsyncEngine) as engine:
             s = engine.session()

@@ -95,7 +95,7 @@ class TestDefinition(unittest.TestCase):
         s.query(path=("a", "b"), at_step=0, limit=1)
         engine.sessions()
         engine.runs()
-        engine._interrupt(xstate_engine._client._Run(_offers.Offering(None, None)))
+        engine._interrupt(xstate_engine._client._Run("", _offers.Offering(None, None)))
 
         self.assertEqual(set(xstate_engine.ActiveRun.__annotations__), messages()["ActiveRun"])
         rpcs = dict(re.findall(r"rpc (\w+)\((\w+)\)", PROTO))

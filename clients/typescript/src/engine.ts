@@ -37,6 +37,8 @@ export class Engine {
   /** @internal */
   transport: Pick<Transport, "call" | "stream">;
   private readonly origin: Origin;
+  /** What executes code or is to, in the order of the calls. */
+  private readonly line: Run[] = [];
 
   constructor(folder = ".", options: EngineOptions = {}) {
     this.server = new Server(folder, options);
@@ -77,15 +79,32 @@ export class Engine {
     return this.server.stop();
   }
 
-  /** @internal Calls a method that executes code, and returns the last event. */
+  /**
+   * @internal Calls a method that executes code, and returns the last event. Calls of a session begin in the order in
+   * which they were made: the second tool call of an answer may need what the first one defines.
+   */
   async stream(method: string, request: object, run: Run, options: ExecutionOptions): Promise<documents.Event> {
-    return this.turn(
-      () => this.streamOnce(method, request, run, options),
-      () => {
-        if (run.unwanted) throw new XStateError("interrupted", "the call was interrupted while it waited for its turn");
-        return !run.started;
-      },
-    );
+    const limit = this.limit();
+    const notBegun = () => {
+      if (run.unwanted) throw new XStateError("interrupted", "the call was interrupted while it waited for its turn");
+      return !run.started;
+    };
+    this.line.push(run);
+    try {
+      while (this.line.find((r) => r.session === run.session) !== run && performance.now() < limit) {
+        await sleep(5);
+        options.signal?.throwIfAborted();
+        notBegun();
+      }
+      return await this.turn(() => this.streamOnce(method, request, run, options), notBegun, limit);
+    } finally {
+      this.line.splice(this.line.indexOf(run), 1);
+    }
+  }
+
+  /** Until when a call may wait for its turn. */
+  private limit(): number {
+    return performance.now() + 1000 * this.server.wait;
   }
 
   private async streamOnce(
@@ -137,8 +156,7 @@ export class Engine {
   }
 
   /** Makes a call again while another one has the session, as long as the engine may wait. */
-  private async turn<T>(call: () => Promise<T>, notBegun = () => true): Promise<T> {
-    const limit = performance.now() + 1000 * this.server.wait;
+  private async turn<T>(call: () => Promise<T>, notBegun = () => true, limit = this.limit()): Promise<T> {
     for (;;) {
       try {
         return await call();
@@ -167,6 +185,7 @@ export interface ExecutionOptions {
 
 /** A call that executes code, so that it can be interrupted. */
 export interface Run {
+  session: string;
   /** Its id, when the server has begun it. */
   started: string;
   /** It is to be interrupted as soon as it has an id. */

@@ -275,7 +275,7 @@ export class Session {
     const { onEvent, signal, tools, models, origin, timeout: timeoutSeconds, ...more } = options;
     const offering = new Offering(tools, models);
     const request = { ...this.request(origin, { ...what, timeoutSeconds, ...more }), ...offering.request() };
-    const run: Run = { started: "", unwanted: false, offering };
+    const run: Run = { session: this.name, started: "", unwanted: false, offering };
     this.runs.add(run);
     try {
       return await this.engine.stream(method, request, run, { onEvent, signal });

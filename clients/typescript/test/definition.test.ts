@@ -113,7 +113,7 @@ test("requests have the fields of the API", async () => {
   for (const question of questions) await s.query(question as never);
   await engine.sessions();
   await engine.runs();
-  await engine.interrupt({ started: "1", unwanted: true, offering: new Offering() });
+  await engine.interrupt({ session: "", started: "1", unwanted: true, offering: new Offering() });
 
   const rpcs = new Map([...PROTO.matchAll(/rpc (\w+)\((\w+)\)/g)].map(([, name, message]) => [name!, message!]));
   assert.ok(messages.size > 15);

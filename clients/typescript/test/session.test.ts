@@ -232,6 +232,20 @@ test("one server for all", async (t) => {
   );
 });
 
+test("calls of a session keep their order", async (t) => {
+  // As two tool calls of one answer, of which the second needs what the first one defines.
+  const { engine } = new Place(t);
+  for (const name of ["a", "b", "c", "d"]) {
+    const s = engine.session(name);
+    const codes = ["n = 1", ...[2, 3, 4, 5].map((i) => `# %% then-${i}\nn += ${i}\nn`)];
+    const results = await Promise.all(codes.map((code) => s.exec(code)));
+    equal(
+      results.map((r) => r.result),
+      [null, "3", "6", "10", "15"],
+    );
+  }
+});
+
 test("interrupt", async (t) => {
   const { engine } = new Place(t);
   const s = engine.session();

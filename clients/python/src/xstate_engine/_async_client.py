@@ -64,6 +64,7 @@ class AsyncEngine:
         self._transport = AsyncTransport(self._settings)
         self._origin: dict[str, Any] = dict(origin or {})
         self._wait = wait
+        self._line: list[_Run] = []  # what executes code or is to, in the order of the calls
 
     @property
     def store(self) -> str:
@@ -94,7 +95,7 @@ class AsyncEngine:
             except XStateError as e:
                 if e.code not in _NOT_BEGUN or time.monotonic() >= limit:
                     raise
-            await pause()
+            await pause(0.1)
 
     async def stop(self) -> None:
         """Ends the server of the store, even if another process started it. It interrupts what runs."""
@@ -117,17 +118,27 @@ class AsyncEngine:
         return f"AsyncEngine({str(self._settings.folder)!r}, store={self.store!r})"
 
     async def _stream(self, method: str, request: dict[str, Any], run: _Run, on_event: AsyncOnEvent | None) -> Any:
-        """Calls a method that executes code, and returns the last event."""
+        """Calls a method that executes code, and returns the last event. Calls of a session begin in the order in which
+        they were made: the second tool call of an answer may need what the first one defines."""
         limit = time.monotonic() + self._wait
-        while True:
-            try:
-                return await self._stream_once(method, request, run, on_event)
-            except XStateError as e:
-                if e.code not in _NOT_BEGUN or run.started or time.monotonic() >= limit:
-                    raise
-                if run.unwanted:
-                    raise XStateError("interrupted", "the call was interrupted while it waited for its turn") from None
-            await pause()
+        self._line.append(run)
+        try:
+            while self._is_behind(run) and time.monotonic() < limit:
+                await pause(0.005)
+                run.check_wanted()
+            while True:
+                try:
+                    return await self._stream_once(method, request, run, on_event)
+                except XStateError as e:
+                    if e.code not in _NOT_BEGUN or run.started or time.monotonic() >= limit:
+                        raise
+                run.check_wanted()
+                await pause(0.1)
+        finally:
+            self._line.remove(run)
+
+    def _is_behind(self, run: _Run) -> bool:
+        return next(r for r in list(self._line) if r.session == run.session) is not run
 
     async def _stream_once(self, method: str, request: dict[str, Any], run: _Run, on_event: AsyncOnEvent | None) -> Any:
         last: documents.Event | None = None
@@ -170,10 +181,15 @@ class _Run:
 
     tools: AsyncTools
 
-    def __init__(self, offering: Offering) -> None:
+    def __init__(self, session: str, offering: Offering) -> None:
+        self.session = session
         self.started = ""  # its id, when the server has begun it
         self.unwanted = False  # it is to be interrupted as soon as it has an id
         self.offering = offering
+
+    def check_wanted(self) -> None:
+        if self.unwanted:
+            raise XStateError("interrupted", "the call was interrupted while it waited for its turn")
 
 
 class AsyncSession:
@@ -433,7 +449,7 @@ class AsyncSession:
     async def _execute(
         self, method: str, request: dict[str, Any], on_event: AsyncOnEvent | None, offering: Offering
     ) -> Any:
-        run = _Run(offering)
+        run = _Run(self.name, offering)
         request.update((name, offers) for name, offers in offering.request().items() if offers)
         self._runs.add(run)
         try:

@@ -136,6 +136,6 @@ async def deliver(on_event: AsyncOnEvent, event: Event) -> None:
         await done
 
 
-async def pause() -> None:
+async def pause(seconds: float) -> None:
     """Waits before another attempt."""
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(seconds)

@@ -130,6 +130,6 @@ def deliver(on_event: OnEvent, event: Event) -> None:
     on_event(event)
 
 
-def pause() -> None:
+def pause(seconds: float) -> None:
     """Waits before another attempt."""
-    time.sleep(0.1)
+    time.sleep(seconds)
