@@ -19,6 +19,15 @@ def call(id, code):
     return ResponseFunctionToolCall(type="function_call", name="run_code", call_id=id, arguments=arguments)
 
 
+def mail_to(sent):
+    """A tool that keeps what it sends in a list."""
+
+    def mail(to):
+        sent.append(to)
+
+    return {"mail": mail}
+
+
 class Script(Model):
     """A model of the SDK that answers as it is scripted: each turn is the calls of one answer."""
 
@@ -146,6 +155,107 @@ class TestOpenAIAgents(Adapter, Folder):
         told, left = self.decided([[call("b", "# %% use\nprint(more)")]], approve, code)
         self.assertIn("waits for a decision: all?", told[0])
         self.assertEqual(len(left), 1)
+
+    def test_each_approval_is_for_its_own_code(self):
+        """One answer makes three calls that wait. An approval of the second one decides no other."""
+
+        async def run(open):
+            async with self.new_engine(AsyncEngine) as engine:
+                session = engine.session(f"open-{open}")
+                sent = []
+                tools = [run_code(session, approvals=True, tools=mail_to(sent))]
+                mail = "# %% {0}\nimport xstate\nxstate.tool('mail', to='{0}')"
+                calls = [call(to, mail.format(to)) for to in ("a", "b", "c")]
+                agent = Agent(name="coder", model=Script([calls, [call("d", "1 + 1")]]), tools=tools)
+                stopped = await Runner.run(agent, "do it", run_config=CONFIG)
+                state = stopped.to_state()
+                for item in stopped.interruptions:
+                    if item.call_id == "b":
+                        state.approve(item)
+                    elif not open:
+                        state.reject(item)
+                done = await Runner.run(agent, state, run_config=CONFIG)
+                waiting = (await session.calls(waiting=True))["calls"]
+                return sent, len(done.interruptions), [c["arguments"]["to"] for c in waiting]
+
+        self.assertEqual(asyncio.run(run(open=False)), (["b"], 0, []))
+        self.assertEqual(asyncio.run(run(open=True)), (["b"], 2, ["c", "a"]))
+
+    def test_a_rejection_of_an_earlier_run(self):
+        """The next message of the user is another run of the agent. It knows of no rejection, and its code, which asks
+        nothing, must not ask for an approval that would decide what was rejected."""
+        sent = []
+        mail = "# %% mail\nimport xstate\nxstate.tool('mail', to=len('{}'))"
+
+        async def run():
+            async with self.new_engine(AsyncEngine) as engine:
+                session = engine.session()
+                tools = [run_code(session, approvals=True, tools=mail_to(sent))]
+
+                async def more(input, *turns):
+                    agent = Agent(name="coder", model=Script(turns), tools=tools)
+                    return await Runner.run(agent, input, run_config=CONFIG)
+
+                stopped = await more("do it", [call("a", mail.format("x"))])
+                state = stopped.to_state()
+                state.reject(stopped.interruptions[0])
+                await more(state)
+                other = await more("and now?", [call("b", "# %% other\n1 + 1")])
+                again = await more("do it!", [call("c", mail.format("x"))])
+                state = again.to_state()
+                state.approve(again.interruptions[0])
+                await more(state)
+                return other.interruptions
+
+        self.assertEqual((asyncio.run(run()), sent), ([], [1]))
+
+    def test_a_correction_that_asks(self):
+        """A correction of what a call depends on asks again. Its rejection denies the call, whose block it did not
+        write and whose first version was approved."""
+        sent = []
+
+        async def run():
+            async with self.new_engine(AsyncEngine) as engine:
+                tools = [run_code(engine.session(), approvals=True, tools=mail_to(sent))]
+
+                codes = ["# %% to\nto = 'a'", "# %% send\nimport xstate\nxstate.tool('mail', to=to)"]
+                codes += ["# %% to\nto = 'c'", "# %% to\nto = 'd'", "1 + 1"]
+                turns = [[call(id, code)] for id, code in zip("abcde", codes)]
+                agent = Agent(name="coder", model=Script(turns), tools=tools)
+                done = await Runner.run(agent, "do it", run_config=CONFIG)
+                for decide in ("approve", "approve", "reject"):
+                    state = done.to_state()
+                    getattr(state, decide)(done.interruptions[0])
+                    done = await Runner.run(agent, state, run_config=CONFIG)
+                return done.interruptions
+
+        self.assertEqual((asyncio.run(run()), sent), ([], ["a", "c"]))
+
+    def test_calls_of_an_answer_keep_their_order(self):
+        """The second needs what the first one defines."""
+        codes = [("a", "# %% a\nq = 1"), ("b", "# %% b\nr = q + 1"), ("c", "# %% c\nr + 1")]
+        for approvals in (False, True):
+            for i in range(4):
+                calls = [call(f"{i}-{id}", code) for id, code in codes]
+                items = self.run_agent([calls], session=f"order-{approvals}-{i}", approvals=approvals)
+                told = [i["output"] for i in items if i.get("type") == "function_call_output"]
+                self.assertEqual(told[2], "3\n")
+
+    def test_an_approval_of_all(self):
+        sent = []
+        mail = "# %% {0}\nimport xstate\nfor i in (1, 2):\n    xstate.tool('mail', to='{0}' + str(i))"
+
+        async def run():
+            async with self.new_engine(AsyncEngine) as engine:
+                tools = [run_code(engine.session(), approvals=True, tools=mail_to(sent))]
+                turns = [[call(id, mail.format(id))] for id in "ab"]
+                agent = Agent(name="coder", model=Script(turns), tools=tools)
+                stopped = await Runner.run(agent, "do it", run_config=CONFIG)
+                state = stopped.to_state()
+                state.approve(stopped.interruptions[0], always_approve=True)
+                return (await Runner.run(agent, state, run_config=CONFIG)).interruptions
+
+        self.assertEqual((asyncio.run(run()), sent), ([], ["a1", "a2", "b1", "b2"]))
 
     def test_code_that_needs_no_approval(self):
         first, second = self.answers(["x = 1\nprint('once')", "1 / 0"], approvals=True, ids=["a", "b"])

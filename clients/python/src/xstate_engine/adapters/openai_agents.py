@@ -1,8 +1,11 @@
 """The OpenAI Agents SDK: a function tool for `Agent(tools=[...])`."""
 
+import asyncio
 import base64
 from collections import deque
+from collections.abc import Collection
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from agents import (  # pyright: ignore[reportMissingImports]
     FunctionTool,
@@ -17,6 +20,7 @@ from agents.tool_context import ToolContext  # pyright: ignore[reportMissingImpo
 from .._async_client import AsyncSession
 from .._errors import XStateError
 from .._results import ExecResult
+from ..documents import CallRow
 from . import _shared
 
 
@@ -31,35 +35,49 @@ def run_code(session: AsyncSession, *, pictures: bool = True, approvals: bool = 
 
     With approvals, code that waits for a decision interrupts the run of the agent. It was executed up to the call that
     waits, which is what the approval is for: session.calls(waiting=True) shows it. RunState.approve decides yes for
-    what waits then, and the code continues; RunState.reject denies it, when the model sends its next code. To decide
-    otherwise, call session.approve before the run is resumed, and then RunState.approve. The SDK asks before it says
-    who calls, so the origin of a step has the call id, and neither agent, model nor tokens.
+    what waits because of this code, and the code continues; RunState.reject denies it, when the model sends its next
+    code. With always_approve, all that later code of the run asks is decided, too. To decide otherwise, call
+    session.approve before the run is resumed, and then RunState.approve. The SDK asks before it says who calls, so the
+    origin of a step has the call id, and neither agent, model nor tokens.
     """
+    turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
     counted: deque[Any] = deque(maxlen=64)  # usages of answers whose tokens a step has; many, as runs may be concurrent
+
+    def in_turn() -> asyncio.Lock:
+        """Begins what the SDK does at once with all calls of an answer in their order."""
+        return turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     async def execute(context: ToolContext[Any], code: Annotated[str, _shared.CODE]) -> Any:
         origin = _origin(context)
-        approved = approvals and context.is_tool_approved(_shared.NAME, context.tool_call_id)
         usage = context.usage.request_usage_entries[-1:]
         if usage and not any(usage[0] is u for u in counted):
             counted.append(usage[0])
             origin |= _shared.origin(tokens_in=usage[0].input_tokens, tokens_out=usage[0].output_tokens)
         try:
-            if approved:
-                for call in (await session.calls(waiting=True))["calls"]:
-                    await session.approve(call["call"])
-            return _output(await session.exec(code, origin=origin, **options), pictures)
+            if approvals and context.is_tool_approved(_shared.NAME, context.tool_call_id):
+                async with in_turn():
+                    asked = (await _waiting(session)).keys()
+                    result = await session.exec(code, origin=origin, **options)
+                    while numbers := await _own(session, context, context.tool_call_id, result, asked):
+                        for number in numbers:
+                            await session.approve(number)
+                        result = await session.exec(code, origin=origin, **options)
+            else:
+                result = await session.exec(code, origin=origin, **options)
+            return _output(result, pictures)
         except XStateError as e:
             return str(e)
 
     async def waits(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
         """Executes the code, as far as it comes. The tool, which submits it again, continues or gets the result."""
-        try:
-            await _deny(session, context)
-            origin = _shared.origin(call_id=call_id)
-            return bool((await session.exec(arguments["code"], origin=origin, **options)).waiting)
-        except XStateError:  # the tool meets it, too, and the model reads it
-            return False
+        async with in_turn():
+            try:
+                await _deny(session, context)
+                origin = _shared.origin(call_id=call_id)
+                result = await session.exec(arguments["code"], origin=origin, **options)
+                return bool(await _own(session, context, call_id, result))
+            except XStateError:  # the tool meets it, too, and the model reads it
+                return False
 
     return function_tool(
         execute,
@@ -71,17 +89,52 @@ def run_code(session: AsyncSession, *, pictures: bool = True, approvals: bool = 
 
 async def _deny(session: AsyncSession, context: RunContextWrapper[Any]) -> None:
     """Denies calls that wait if the run rejected the tool call that had their code."""
+    for number, call in (await _waiting(session)).items():
+        by = await _submission(session, call)
+        if by and context.is_tool_approved(_shared.NAME, by) is False:
+            await session.approve(number, deny=True)
+
+
+async def _waiting(session: AsyncSession) -> dict[int, CallRow]:
     try:
-        waiting = (await session.calls(waiting=True))["calls"]
+        return {call["call"]: call for call in (await session.calls(waiting=True))["calls"]}
     except XStateError as e:
         if e.code == "no-session":  # its first code comes now
-            return
+            return {}
         raise
-    for call in waiting:
-        block = (await session.query(block=call.get("block", "")))["block"]
-        call_id = block["origin"].get("call_id") if block else None
-        if call_id and context.is_tool_approved(_shared.NAME, call_id) is False:
-            await session.approve(call["call"], deny=True)
+
+
+async def _own(
+    session: AsyncSession,
+    context: RunContextWrapper[Any],
+    call_id: str,
+    result: ExecResult,
+    asked: Collection[int] | None = None,
+) -> list[int]:
+    """The calls that an approval of a tool call decides, of those that were asked about if that is given.
+
+    The program may wait for others: those of a tool call that has no approval yet, or that an earlier run rejected. A
+    second question of code that was approved comes with the next code, unless all tool calls are approved.
+    """
+    always = bool(context.is_tool_approved(_shared.NAME, ""))  # so is a tool call that there is not
+    if asked is None or always:
+        asked = [w["call"] for w in result.waiting]
+    calls = await _waiting(session) if result.waiting else {}
+    own = []
+    for number in (w["call"] for w in result.waiting):
+        if number in asked and (call := calls.get(number)):
+            by = await _submission(session, call)
+            approved = by and not always and context.is_tool_approved(_shared.NAME, by)
+            if by == call_id or call.get("block") == result.block or approved:
+                own.append(number)
+    return own
+
+
+async def _submission(session: AsyncSession, call: CallRow) -> str | None:
+    """The id of the tool call because of which a call waits: its code made it, or corrected what made it. A decision
+    before it is a step, too, and has no id: then it is that of the block."""
+    at = await session.query(block=call.get("block", ""), at_step=call.get("step"))
+    return at["step"]["origin"].get("call_id") or (at["block"] or {}).get("origin", {}).get("call_id")
 
 
 def _origin(context: ToolContext[Any]) -> dict[str, Any]:
