@@ -10,9 +10,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// checkSchema reports how a value breaks a JSON Schema. No schema allows everything.
+// checkSchema reports how a value breaks a JSON Schema. No schema allows everything. The store writes it as null.
 func checkSchema(schema json.RawMessage, value []byte) error {
-	if len(schema) == 0 {
+	if len(schema) == 0 || string(schema) == "null" {
 		return nil
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
