@@ -242,12 +242,7 @@ func (x *execution) missing(b *runner.BlockOutcome, out *xstate.Outcome) *state.
 	e := &state.ExecError{Type: "NotExecuted", Block: b.ID}
 	switch b.Status {
 	case state.StatusBlocked:
-		e.Message = fmt.Sprintf("the code was not executed: it needs what block %s defines, which fails", by)
-		if i := slices.IndexFunc(out.Blocks, func(o runner.BlockOutcome) bool { return o.ID == by }); i >= 0 &&
-			out.Blocks[i].Err != nil {
-			e.Message += " with " + out.Blocks[i].Err.Type + ": " + out.Blocks[i].Err.Message
-		}
-		e.Hint = fmt.Sprintf("submit block %s corrected: a block that fails defines nothing", by)
+		e.Message, e.Hint = whyUndefined(by, out)
 	case state.StatusNotReached:
 		e.Message = fmt.Sprintf("the code was not executed: block %s ends the program before it", by)
 		e.Hint = x.door.Hint(fmt.Sprintf("submit block %s without its exit: `xstate exec --replace %s`", by, by))
@@ -255,6 +250,21 @@ func (x *execution) missing(b *runner.BlockOutcome, out *xstate.Outcome) *state.
 		return nil
 	}
 	return e
+}
+
+// whyUndefined says why a block does not define what code needs, and what to do.
+func whyUndefined(by xstate.BlockID, out *xstate.Outcome) (message, hint string) {
+	message = fmt.Sprintf("the code was not executed: it needs what block %s defines, which ", by)
+	hint = fmt.Sprintf("submit block %s corrected: a block that fails defines nothing", by)
+	i := slices.IndexFunc(out.Blocks, func(o runner.BlockOutcome) bool { return o.ID == by })
+	if i < 0 || out.Blocks[i].Err == nil {
+		return message + "fails", hint
+	}
+	e := out.Blocks[i].Err
+	if len(e.Waiting) > 0 {
+		return message + e.Message, fmt.Sprintf("the code runs when block %s continues, after the decision", by)
+	}
+	return message + "fails with " + e.Type + ": " + e.Message, hint
 }
 
 // whole makes the text of the call, clipped, and keeps all of it in a file if it is.
