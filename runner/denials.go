@@ -44,16 +44,16 @@ func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name 
 		}
 		return basestate.PolicyKey(state.Denial{Action: action, Target: target})
 	}
-	for _, list := range []struct {
-		action   string
-		accesses []state.Access
-	}{{"read", t.Reads}, {"write", t.Writes}} {
-		for _, a := range list.accesses {
-			name := looksAt(a.Key)
-			if name == "" || list.action == "read" && a.Digest == state.Absent {
-				continue
+	for _, a := range t.Reads {
+		if action, name := lookOf(a.Key); name != "" && a.Digest != state.Absent {
+			if k := try(action, path(name)); k != "" {
+				return k
 			}
-			if k := try(list.action, path(name)); k != "" {
+		}
+	}
+	for _, a := range t.Writes {
+		if a.Key.Space() == "file" {
+			if k := try("write", path(a.Key.Name())); k != "" {
 				return k
 			}
 		}
@@ -64,16 +64,19 @@ func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name 
 	return ""
 }
 
-// looksAt returns the name of the file or folder that a key is about, "" if it is about something else.
-func looksAt(k depgraph.Key) string {
+// lookOf returns which file or folder a key is about, and what a node that reads the key does there: read or look. The
+// name of other keys is "".
+func lookOf(k depgraph.Key) (action, name string) {
 	switch k.Space() {
-	case "file", "stat", "mode", "time":
-		return k.Name()
+	case "file":
+		return "read", k.Name()
 	case "dir":
 		folder, _ := k.Listing()
-		return folder
+		return "read", folder
+	case "stat", "mode", "time":
+		return sandbox.ActionLook, k.Name()
 	}
-	return ""
+	return "", ""
 }
 
 // hidden returns the keys of what the bounds hid from a block in a dialect among what it looked at: without them, that
@@ -86,12 +89,12 @@ func (x *boundary) hidden(
 	}
 	forbids := x.in(d)
 	for k, digest := range looked {
-		name := looksAt(k)
+		action, name := lookOf(k)
 		if name == "" || digest == state.Absent {
 			continue
 		}
-		if p := path(name); forbids("read", p) != "" {
-			keys = append(keys, basestate.PolicyKey(state.Denial{Action: "read", Target: p}))
+		if p := path(name); forbids(action, p) != "" {
+			keys = append(keys, basestate.PolicyKey(state.Denial{Action: action, Target: p}))
 		}
 	}
 	return keys

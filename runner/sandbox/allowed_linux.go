@@ -147,3 +147,27 @@ func ruleFor(v verb, p string) string {
 	}
 	return fmt.Sprintf("files.%s = [%q]", name, p)
 }
+
+// above reports whether something allowed lies below a path that is not: programs look at each folder on the way.
+func (a *allowed) above(p string) bool {
+	return slices.ContainsFunc(slices.Concat(a.again, a.read, a.write), func(in string) bool {
+		return parents.Holds(p, in)
+	})
+}
+
+// hides reports whether a look-up of a path finds nothing, or fails: it is denied within what is allowed.
+func (a *allowed) hides(p string) bool {
+	return parents.AnyHolds(a.deny, p) && !parents.AnyHolds(a.again, p) && !a.above(p)
+}
+
+// hidesAtHome reports whether a look-up finds nothing because the path is a setting of the user that may not be read.
+func (a *allowed) hidesAtHome(p string) bool {
+	return hiddenAtHome(p) && a.denial(verbRead, p) != nil && !a.above(p)
+}
+
+// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it if it is
+// missing, and stop if it exists and cannot be read.
+func hiddenAtHome(p string) bool {
+	home, err := os.UserHomeDir()
+	return err == nil && home != "/" && parents.Holds(home, p) && strings.HasPrefix(p[len(home):], "/.")
+}

@@ -35,3 +35,6 @@ type Limits struct {
 	Files     int           // that one node creates
 	Output    int64         // bytes that one node puts out
 }
+
+// ActionLook is the action of asking whether a file is there, and for its attributes.
+const ActionLook = "look"

@@ -25,6 +25,9 @@ func Forbidding(s Spec) func(action, target string) string {
 		case verbRead, verbWrite, verbExecute:
 			a := files()
 			forbids = a.denial(v, target) != nil
+		case ActionLook:
+			a := files()
+			forbids = a.hides(target) || a.hidesAtHome(target)
 		case "connect":
 			if !strings.HasPrefix(target, "unix:") && proxy.Allows(s.Bounds.Hosts, target) {
 				return ""

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -124,8 +123,7 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.covered && g.listsDenied(c)) {
 		return unix.EACCES, nil // programs that list processes, or the workspace, do this routinely: it is not an event
 	}
-	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil &&
-		!g.above(c.to.path) {
+	if c.act == actLook && g.allowed.hidesAtHome(c.to.path) {
 		return unix.ENOENT, nil
 	}
 	if d := g.onPaths(c); d != nil {
@@ -164,19 +162,11 @@ func (g *guard) onPaths(c *call) *Denial {
 		}
 		return write(&c.to2)
 	case actLook:
-		if !g.covered && c.to.ok && parents.AnyHolds(g.allowed.deny, c.to.path) &&
-			!parents.AnyHolds(g.allowed.again, c.to.path) && !g.above(c.to.path) {
+		if !g.covered && c.to.ok && g.allowed.hides(c.to.path) {
 			return g.allowed.denial(verbRead, c.to.path)
 		}
 	}
 	return nil
-}
-
-// above reports whether something allowed lies below a path that is not: programs look at each folder on the way.
-func (g *guard) above(p string) bool {
-	return slices.ContainsFunc(slices.Concat(g.allowed.again, g.allowed.read, g.allowed.write), func(in string) bool {
-		return parents.Holds(p, in)
-	})
 }
 
 // open decides by the flags of an open. One that only names a file opens no content.
@@ -197,13 +187,6 @@ func (g *guard) open(c *call) *Denial {
 		return nil // it is empty there
 	}
 	return g.allowed.denial(verbRead, c.to.path)
-}
-
-// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it if it is
-// missing, and stop if it exists and cannot be read.
-func hiddenAtHome(p string) bool {
-	home, err := os.UserHomeDir()
-	return err == nil && home != "/" && parents.Holds(home, p) && strings.HasPrefix(p[len(home):], "/.")
 }
 
 // listsDenied reports whether a call opens a folder that is denied inside of one that is allowed, such as the store.
