@@ -88,6 +88,49 @@ func (l *layout) curve(e *drawnEdge) string {
 	return b.String()
 }
 
+// Drawing is a graph with a place for each node, in pixels from the top left.
+type Drawing struct {
+	Width, Height float64
+	Nodes         []DrawnNode
+	Edges         []DrawnEdge
+}
+
+// DrawnNode is a node of a drawing: a box and its top left corner.
+type DrawnNode struct {
+	ID                  NodeID
+	X, Y, Width, Height float64
+}
+
+// DrawnEdge is all dependencies between two nodes, as one line.
+type DrawnEdge struct {
+	From, To NodeID
+	Labels   []string // what they are about
+	Style    string   // solid: observed, dashed: predicted, dotted: anti- and output dependencies
+	Path     string   // of SVG
+}
+
+// Draw places nodes, in program order, and the edges between them as SVG does.
+func Draw(nodes []NodeID, edges []Edge) *Drawing {
+	g := &Graph{ids: nodes, edges: edges, index: map[NodeID]int{}}
+	for i, id := range nodes {
+		g.index[id] = i
+	}
+	l := newLayout(g)
+	d := &Drawing{Height: float64(max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin), Width: 2 * margin}
+	for _, s := range l.spots {
+		d.Width = max(d.Width, s.x+s.width/2+margin)
+	}
+	for _, id := range nodes {
+		s := l.spotOf(id)
+		d.Nodes = append(d.Nodes, DrawnNode{id, s.x - s.width/2, s.y() - nodeHeight/2, s.width, nodeHeight})
+	}
+	for i := range l.edges {
+		e := &l.edges[i]
+		d.Edges = append(d.Edges, DrawnEdge{e.from, e.to, e.labels, e.style, l.curve(e)})
+	}
+	return d
+}
+
 // svgText escapes text; XML has no control characters.
 func svgText(text string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {

@@ -92,7 +92,7 @@ func newAttacked(t *testing.T) *attacked {
 	h.long = strings.Repeat("x", 17<<20)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, "unix", h.server.Info.Socket)
+		return d.DialContext(ctx, "unix", h.server.Info().Socket)
 	}
 	h.client = &http.Client{Transport: &http.Transport{DialContext: dial}}
 	return h
@@ -302,7 +302,7 @@ func (h *attacked) commands() {
 		"GET /" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff",
 		"\x00\x00\x01\x86\xa0" + strings.Repeat("[", 100_000),
 	} {
-		c, err := net.Dial("unix", h.server.Info.Socket)
+		c, err := net.Dial("unix", h.server.Info().Socket)
 		if err != nil {
 			h.t.Error(err)
 			continue

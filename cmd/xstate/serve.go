@@ -190,7 +190,7 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 	}
 	if !waits {
 		a.ui.Talk("serves %s; an interrupt ends it", a.fromHere(dir))
-		a.tellHTTP(server.Info)
+		a.tellHTTP(server.Info())
 	}
 	return server.Serve(ctx, a.doer(server))
 }
@@ -216,7 +216,7 @@ func infoDocument(dir string, info serve.Info) api.Server {
 }
 
 func (a *app) serverDocument() api.Server {
-	d := infoDocument(a.server.Pool.Store().State().Dir(), a.server.Info)
+	d := infoDocument(a.server.Pool.Store().State().Dir(), a.server.Info())
 	d.Idle, d.Memory = a.server.Idle().Seconds(), a.server.Memory()
 	d.Sessions, d.Runs = a.server.Pool.Warm(), a.server.Pool.Runs()
 	return d

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/serve/mcp"
+	"github.com/xstate-engine/xstate/internal/serve/page"
 	"github.com/xstate-engine/xstate/internal/serve/rpc"
 )
 
@@ -31,5 +32,9 @@ func (a *app) answerHTTP(ctx context.Context, server *serve.Server, environ []st
 		}))
 		return rpc.Bounded(mux, stalled)
 	})
+	server.Page = &page.Page{
+		Operations: service.Operations, Store: dir, Folder: service.Folder, Environ: environ, Runs: server.Pool,
+		Secret: server.Token, Life: ctx,
+	}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }

@@ -90,6 +90,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"export": {{"export", file, "--format", "archive", "--out", "out" + evil},
 			{"export", file, "--format", evil}},
 		"import":  {{"import", "none" + evil}, {"import", "out" + evil}},
+		"ui":      {{"ui", "--print"}, {"ui", evil}},
 		"serve":   {{"serve", "--status"}, {"serve", "--listen", evil}},
 		"init":    {{"init"}},
 		"check":   {{"check"}},

@@ -108,6 +108,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.evidenceVerb(),
 		a.exportVerb(),
 		a.importVerb(),
+		a.uiVerb(),
 		a.serveVerb(),
 		a.initVerb(),
 		a.policyVerb(),

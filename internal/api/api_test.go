@@ -33,7 +33,7 @@ var documents = []any{
 	Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},
 	QueryVersion{}, QueryVolatile{}, QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, SessionStatus{},
-	Server{}, ServedRun{}, ServedSession{}, Status{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{},
+	Page{}, Server{}, ServedRun{}, ServedSession{}, Status{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{},
 	VerifiedStatement{}, Verify{}, Why{},
 }
 

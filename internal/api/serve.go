@@ -33,3 +33,11 @@ type ServedRun struct {
 	Verb    string    `json:"verb"`
 	Since   time.Time `json:"since"`
 }
+
+// Page is the document of ui.
+type Page struct {
+	Version int    `json:"version"`
+	Store   string `json:"store"`
+	Address string `json:"address"`        // good once, for one browser
+	Edit    bool   `json:"edit,omitempty"` // the browser may change sessions
+}

@@ -18,12 +18,17 @@ import (
 //   - name this machine as its host, or a page could reach the server under its own name (DNS rebinding),
 //   - not come from another origin, as browsers report,
 //   - show the token.
-func (s *Server) guarded(next http.Handler) http.Handler {
+//
+// Pages do with a cookie of their own in the place of the token.
+func (s *Server) guarded(next, pages http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.tcp.Addr().String())
-	return guard(next, port, s.token)
+	return guard(next, pages, port, s.token)
 }
 
-func guard(next http.Handler, port, token string) http.Handler {
+// PagePath is where the paths of pages begin.
+const PagePath = "/ui/"
+
+func guard(next, pages http.Handler, port, token string) http.Handler {
 	hosts := map[string]bool{"127.0.0.1:" + port: true, "localhost:" + port: true, "[::1]:" + port: true}
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,6 +39,8 @@ func guard(next http.Handler, port, token string) http.Handler {
 		case origins.Check(r) != nil:
 			refuseHTTP(w, http.StatusForbidden, api.CodeForbidden, "The request comes from a page of another origin.",
 				"pages of other sites cannot use this server")
+		case strings.HasPrefix(r.URL.Path, PagePath):
+			pages.ServeHTTP(w, r)
 		case !shows(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuseHTTP(w, http.StatusUnauthorized, api.CodeForbidden, "The token is missing or wrong.",

@@ -44,7 +44,7 @@ func TestGuard(t *testing.T) {
 			r.Header.Set(k, v)
 		}
 		w := httptest.NewRecorder()
-		guard(next, "49999", "secret").ServeHTTP(w, r)
+		guard(next, http.NotFoundHandler(), "49999", "secret").ServeHTTP(w, r)
 		if w.Code != test.want {
 			t.Errorf("%s: status %d, want %d", name, w.Code, test.want)
 		}
@@ -55,7 +55,7 @@ func TestGuard(t *testing.T) {
 	w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 	r.Host = "localhost:1"
 	r.Header.Set("Authorization", "Bearer ")
-	if guard(next, "1", "").ServeHTTP(w, r); w.Code != 401 {
+	if guard(next, http.NotFoundHandler(), "1", "").ServeHTTP(w, r); w.Code != 401 {
 		t.Errorf("an empty token has status %d, want 401", w.Code)
 	}
 }

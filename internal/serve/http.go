@@ -19,12 +19,44 @@ func (s *Server) serveHTTP() {
 	if s.Handler == nil {
 		s.Handler = http.NotFoundHandler()
 	}
-	handler := http.MaxBytesHandler(s.recovering(s.counted(s.Handler)), longestBody)
-	places := make(chan struct{}, mostConnections)
-	go s.httpServer(handler).Serve(&bounded{s.local, places})
+	s.listening.Lock()
+	defer s.listening.Unlock()
+	s.answers = http.MaxBytesHandler(s.recovering(s.counted(s.Handler)), longestBody)
+	s.places = make(chan struct{}, mostConnections)
+	go s.httpServer(s.answers).Serve(&bounded{s.local, s.places})
 	if s.tcp != nil {
-		go s.httpServer(s.guarded(handler)).Serve(&bounded{s.tcp, places})
+		s.serveTCP()
 	}
+}
+
+// serveTCP begins to answer on this machine. It does nothing before Serve, which does it.
+func (s *Server) serveTCP() {
+	if s.answers == nil {
+		return
+	}
+	pages := http.NotFoundHandler()
+	if s.Page != nil {
+		pages = http.MaxBytesHandler(s.recovering(s.counted(s.Page.Handler())), longestBody)
+	}
+	go s.httpServer(s.guarded(s.answers, pages)).Serve(&bounded{s.tcp, s.places})
+}
+
+// ListenHTTP returns the address at which the server answers HTTP on this machine. If there is none yet, it begins to
+// listen at one.
+func (s *Server) ListenHTTP() (string, error) {
+	s.listening.Lock()
+	defer s.listening.Unlock()
+	if s.tcp == nil {
+		s.o.Listen = "127.0.0.1:0"
+		if err := s.listenTCP(); err != nil {
+			return "", noServer(s.dir, err)
+		}
+		s.serveTCP()
+		if err := writeInfo(s.dir, s.info); err != nil {
+			return "", noServer(s.dir, err)
+		}
+	}
+	return s.info.HTTP, nil
 }
 
 func (s *Server) httpServer(h http.Handler) *http.Server {

@@ -38,12 +38,20 @@ const (
 	mostConnections = 512
 )
 
+// Page shows the store to browsers. It lets in whom it invited: they need no token.
+type Page interface {
+	Handler() http.Handler
+	// Invite returns the path that lets one browser in. edit: it may change sessions, too.
+	Invite(edit bool) string
+}
+
 // Server serves one store to the processes of one user.
 type Server struct {
 	Pool *Pool
-	Info Info
 	// Handler answers HTTP requests; nil answers none. It is set before Serve.
 	Handler http.Handler
+	// Page answers the requests of browsers, below PagePath; nil answers none. It is set before Serve.
+	Page Page
 
 	o      Options
 	dir    string // canonical
@@ -54,6 +62,11 @@ type Server struct {
 	token  string
 	local  *conns // HTTP that came in by the socket
 	around string // surroundings of this process
+
+	answers   http.Handler // to HTTP
+	places    chan struct{}
+	listening sync.Mutex // guards tcp and info once it serves
+	info      Info
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -112,11 +125,13 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := s.listen(); err != nil {
 		return nil, noServer(s.dir, err)
 	}
-	s.Info = Info{Version: 1, PID: os.Getpid(), Socket: s.socket.Addr().String(), XState: o.Version, Build: Build()}
-	if s.tcp != nil {
-		s.Info.HTTP = "http://" + s.tcp.Addr().String()
+	s.info = Info{Version: 1, PID: os.Getpid(), Socket: s.socket.Addr().String(), XState: o.Version, Build: Build()}
+	if s.o.Listen != "" {
+		if err := s.listenTCP(); err != nil {
+			return nil, noServer(s.dir, err)
+		}
 	}
-	if err := writeInfo(s.dir, s.Info); err != nil {
+	if err := writeInfo(s.dir, s.info); err != nil {
 		return nil, noServer(s.dir, err)
 	}
 	return s, nil
@@ -152,15 +167,29 @@ func (s *Server) listen() error {
 			break
 		}
 	}
-	if err != nil || s.o.Listen == "" {
-		return err
-	}
-	if s.token, err = token(s.dir); err != nil {
-		return err
-	}
-	s.tcp, err = listenLocally(s.o.Listen)
 	return err
 }
+
+// listenTCP begins to listen on this machine.
+func (s *Server) listenTCP() (err error) {
+	if s.token, err = token(s.dir); err == nil {
+		s.tcp, err = listenLocally(s.o.Listen)
+	}
+	if err == nil {
+		s.info.HTTP = "http://" + s.tcp.Addr().String()
+	}
+	return err
+}
+
+// Info describes the server.
+func (s *Server) Info() Info {
+	s.listening.Lock()
+	defer s.listening.Unlock()
+	return s.info
+}
+
+// Token is what callers of HTTP show.
+func (s *Server) Token() (string, error) { return token(s.dir) }
 
 // look ends the server if it is idle, or if its store is gone, and keeps to the budget of memory.
 func (s *Server) look() {
@@ -168,7 +197,7 @@ func (s *Server) look() {
 		fmt.Fprintf(s.o.Log, "the store is gone\n")
 		s.stop()
 	} else if _, ok := readInfo(s.dir); !ok {
-		_ = writeInfo(s.dir, s.Info) // it was removed or damaged; without it no client finds the server
+		_ = writeInfo(s.dir, s.Info()) // it was removed or damaged; without it no client finds the server
 	}
 	s.Pool.look()
 	s.mu.Lock()

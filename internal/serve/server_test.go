@@ -75,7 +75,7 @@ func serving(t *testing.T, o Options, d doer) (*Server, *Client) {
 		case <-await.Context(t).Done():
 			t.Error("the server does not end")
 		}
-		if _, err := os.Lstat(s.Info.Socket); err == nil {
+		if _, err := os.Lstat(s.Info().Socket); err == nil {
 			t.Error("the socket is left behind")
 		}
 	})
@@ -453,8 +453,8 @@ func TestLongPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := serving(t, Options{Dir: link}, echo)
-	if len(s.Info.Socket) > longestSocket || strings.HasPrefix(s.Info.Socket, real) {
-		t.Errorf("socket = %s", s.Info.Socket)
+	if len(s.Info().Socket) > longestSocket || strings.HasPrefix(s.Info().Socket, real) {
+		t.Errorf("socket = %s", s.Info().Socket)
 	}
 	if c := Find(real); c == nil || !c.Alive(t.Context()) {
 		t.Error("the server is not found by the other name of its store")
@@ -480,7 +480,7 @@ func TestHTTP(t *testing.T) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) }
 	local := &http.Client{Transport: &http.Transport{DialContext: dial}}
 	ask := func(client *http.Client, change func(*http.Request)) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Info.HTTP+"/path", strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Info().HTTP+"/path", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}

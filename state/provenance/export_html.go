@@ -53,17 +53,18 @@ footer { margin-top: 3em; color: #789; font-size: 13px }
 // pagePart is a block or a text of a page.
 type pagePart struct {
 	Block   *query.BlockView
-	Outputs []pageOutput
+	Outputs []PageOutput
 	HTML    template.HTML
 	Text    string
 }
 
-// pageOutput is an output of a block: a picture, HTML, or else a text.
-type pageOutput struct {
-	Class string
+// PageOutput is an output of a block as a page can show it: a picture, HTML that neither runs nor loads anything, or
+// else a text.
+type PageOutput struct {
+	Class string // stdout, stderr, result, display or error
 	Image template.URL
 	HTML  template.HTML
-	Text  string
+	Text  string // of a picture: what it is instead
 }
 
 // page writes the program as a page.
@@ -90,7 +91,7 @@ func (d *document) page() ([]byte, error) {
 			parts = append(parts, pagePart{HTML: text})
 		}
 		if k < len(d.Blocks) {
-			outputs, err := pageOutputs(&d.Blocks[k])
+			outputs, err := PageOutputs(&d.Blocks[k])
 			if err != nil {
 				return nil, err
 			}
@@ -103,8 +104,9 @@ func (d *document) page() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func pageOutputs(b *query.BlockView) ([]pageOutput, error) {
-	var list []pageOutput
+// PageOutputs returns what a block put out, and its error last.
+func PageOutputs(b *query.BlockView) ([]PageOutput, error) {
+	var list []PageOutput
 	for _, o := range output.Visible(b.Outputs) {
 		x, err := richHTML(o)
 		if err != nil {
@@ -124,29 +126,29 @@ func pageOutputs(b *query.BlockView) ([]pageOutput, error) {
 		for _, line := range tracebackLines(b.Error) {
 			text += line + "\n"
 		}
-		list = append(list, pageOutput{Class: "error", Text: text})
+		list = append(list, PageOutput{Class: "error", Text: text})
 	}
 	return list, nil
 }
 
 // richHTML chooses the richest form of an output that a page can show.
-func richHTML(o output.Output) (pageOutput, error) {
+func richHTML(o output.Output) (PageOutput, error) {
 	text := o.Text
 	if plain, ok := o.Data["text/plain"]; ok {
 		text = plain
 	}
 	none := func(string) string { return "" }
 	if page, ok := o.Data["text/html"]; ok {
-		return pageOutput{HTML: template.HTML(safeHTML(page, none))}, nil
+		return PageOutput{HTML: template.HTML(safeHTML(page, none))}, nil
 	}
 	if f, ok := figureOf(o); ok {
-		return pageOutput{Image: template.URL(f.URL()), Text: text}, nil
+		return PageOutput{Image: template.URL(f.URL()), Text: text}, nil
 	}
 	if said, ok := o.Data["text/markdown"]; ok {
 		page, err := markdownHTML(said, none)
-		return pageOutput{HTML: page}, err
+		return PageOutput{HTML: page}, err
 	}
-	return pageOutput{Text: text}, nil
+	return PageOutput{Text: text}, nil
 }
 
 // markdown renders CommonMark with tables. HTML in it is kept and passes safeHTML with the rest.

@@ -121,8 +121,8 @@ const (
 
 var ofServer = []string{sandboxVariable, passVariable}
 
-// variables adds variables of the environment. A program gets them whatever its bounds are, unless they are all that the
-// client has.
+// variables adds variables of the environment. A program gets them whatever its bounds are, unless they are all that
+// the client has.
 func (c *call) variables(values map[string]string, inherited bool) {
 	var names []string
 	for name, value := range values {

@@ -1,0 +1,112 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// origin says in the history that a browser asked.
+var origin = state.Origin{Client: "page"}
+
+// run runs what is new, edited or affected.
+func (p *Page) run(w http.ResponseWriter, r *http.Request) {
+	session := r.FormValue("session")
+	d, err := ask[api.Status](r.Context(), p, &verb.Status{}, nil)
+	if err == nil {
+		request := &verb.Run{InSession: verb.In(session), Origin: origin}
+		for _, s := range d.Sessions {
+			if s.Session == session && s.File != "" {
+				request = &verb.Run{File: s.File, Origin: origin} // its present content counts
+			}
+		}
+		err = p.begin(session, request)
+	}
+	p.changed(w, r, err)
+}
+
+// edit gives a block another source, and runs what is affected.
+func (p *Page) edit(w http.ResponseWriter, r *http.Request) {
+	session, block := r.FormValue("session"), r.FormValue("block")
+	p.changed(w, r, p.begin(session, &verb.Patch{
+		InSession: verb.In(session), Format: "text-editor", Block: block, Expect: r.FormValue("version"), Run: true,
+		Origin: origin, Text: createText(r.FormValue("source")),
+	}))
+}
+
+// createText is a patch that writes a whole text again.
+func createText(source string) string {
+	text, _ := json.Marshal(map[string]string{"command": "create", "file_text": source}) // strings are never refused
+	return string(text)
+}
+
+// undo takes a step back.
+func (p *Page) undo(w http.ResponseWriter, r *http.Request) {
+	session := r.FormValue("session")
+	_, err := ask[api.Undo](r.Context(), p,
+		&verb.Undo{InSession: verb.In(session), Steps: r.FormValue("step"), Origin: origin}, nil)
+	p.changed(w, r, err)
+}
+
+// decide answers a call that waits.
+func (p *Page) decide(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseUint(r.FormValue("call"), 10, 32)
+	if err == nil {
+		_, err = ask[api.Approve](r.Context(), p, &verb.Approve{
+			Calls: []state.CallID{state.CallID(id)}, Deny: r.FormValue("answer") == "deny",
+			Choice: r.FormValue("choice"), Reason: r.FormValue("reason"),
+		}, nil)
+	}
+	p.changed(w, r, err)
+}
+
+// changed returns to the view from which a form came, or says why nothing was changed.
+func (p *Page) changed(w http.ResponseWriter, r *http.Request, err error) {
+	v := p.view(w, r)
+	v.Session = r.FormValue("session")
+	if err != nil {
+		v.fail(err)
+		return
+	}
+	back := r.FormValue("back")
+	if back != "calls" && back != "history" {
+		back = "program"
+	}
+	http.Redirect(w, r, v.At(back), http.StatusSeeOther)
+}
+
+// begin carries an operation out that outlives the request. One session has one at a time.
+func (p *Page) begin(session string, request verb.Request) error {
+	p.mu.Lock()
+	if now := p.begun[session]; now != nil && !now.ended() {
+		p.mu.Unlock()
+		return &failure{api.Error{Code: state.CodeBusy, Message: "a run of this session has not ended yet",
+			Hint: "wait for its end"}}
+	}
+	b := &begun{Verb: request.Verb(), changed: make(chan struct{})}
+	if p.begun == nil {
+		p.begun = map[string]*begun{}
+	}
+	p.begun[session] = b
+	p.mu.Unlock()
+	ctx := p.Life
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	go func() {
+		_, failed := p.Operations.Operate(ctx, verb.Call{
+			Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Event: b.add,
+		})
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.Ended, b.Failed = true, failed
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}()
+	return nil
+}

@@ -1,0 +1,157 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// tab is a view of a session that every other one leads to.
+type tab struct{ Path, Text string }
+
+var tabs = []tab{
+	{"program", "Program"}, {"graph", "Graph"}, {"history", "History"}, {"values", "Values"}, {"calls", "Calls"},
+}
+
+//go:embed assets
+var files embed.FS
+
+var templates = template.Must(template.New("page").Funcs(functions).ParseFS(files, "assets/*.tmpl"))
+
+// addresser makes the addresses of views.
+type addresser interface {
+	At(view string, more ...string) string
+}
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"tabs": func() []tab { return tabs }, "seconds": seconds, "size": term.Size, "sentence": query.Sentence,
+	"who": who, "short": short, "difflines": diffLines, "accesses": accesses, "blockof": blockOf, "json": compact,
+	"described": described,
+	"when":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+	"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"add":       func(a, b float64) float64 { return a + b },
+	"indent":    func(n int) string { return strings.Repeat("  ", n) },
+}
+
+// seconds is a time for people.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return ""
+	case s < 0.001:
+		return "<1 ms"
+	case s < 0.1:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	}
+	return fmt.Sprintf("%.2f s", s)
+}
+
+// who is the author of a step.
+func who(o state.Origin) string {
+	text := o.Agent
+	if o.Model != "" {
+		text = strings.TrimSpace(text + " (" + o.Model + ")")
+	}
+	if text == "" {
+		text = o.Client
+	}
+	return text
+}
+
+// short is the beginning of a digest.
+func short(d state.Digest) string {
+	if d == state.Absent {
+		return "nothing"
+	}
+	return string(d[:min(len(d), 10)])
+}
+
+// described is a value in a few words, by what is recorded of it.
+func described(v *state.ValueInfo, d state.Digest) string {
+	switch {
+	case d == state.Absent || v == nil:
+		return short(d)
+	case v.Repr != "":
+		return v.Repr
+	}
+	return strings.TrimSpace(v.Type+" "+v.Shape) + " " + short(d)
+}
+
+// blockOf is the block of a node.
+func blockOf(node string) string {
+	block, _, _ := strings.Cut(node, "#")
+	return block
+}
+
+// compact is JSON in one line, cut where it is long.
+func compact(data json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, data) != nil {
+		return string(data)
+	}
+	const most = 400
+	if text := out.String(); len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return out.String()
+}
+
+// diffLines colors the lines of a unified diff.
+func diffLines(text string) template.HTML {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		class := ""
+		switch line[0] {
+		case '+':
+			class = "added"
+		case '-':
+			class = "removed"
+		case '@':
+			class = "place"
+		}
+		fmt.Fprintf(&out, `<span class="%s">%s</span>`, class, template.HTMLEscapeString(line))
+	}
+	return template.HTML(out.String())
+}
+
+// access is a key that a block read or wrote, for the template.
+type access struct {
+	Key, Link, Value, By, ByLink string
+}
+
+// accesses lists what the nodes of a block read, or wrote: each key once, the hidden state of the interpreter left out.
+func accesses(v addresser, b *query.BlockView, reads bool) (list []access) {
+	seen := map[string]bool{}
+	for _, n := range b.Nodes {
+		from := n.Writes
+		if reads {
+			from = n.Reads
+		}
+		for _, a := range from {
+			space, name, _ := strings.Cut(string(a.Key), ":")
+			builtin := space == "var" && reads && a.By == "" && a.Digest == state.Absent
+			if space == "conf" || builtin || seen[string(a.Key)] || blockOf(a.By) == string(b.ID) {
+				continue
+			}
+			seen[string(a.Key)] = true
+			x := access{Key: string(a.Key), Value: described(a.Value, a.Digest), By: a.By}
+			if space == "var" && !strings.Contains(name, ":") {
+				x.Link = v.At("value", "name", name)
+			}
+			if a.By != "" {
+				x.ByLink = v.At("block", "block", blockOf(a.By))
+			}
+			list = append(list, x)
+		}
+	}
+	return list
+}

@@ -1,0 +1,68 @@
+package page
+
+import (
+	"strconv"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// listedSteps is how many steps a page of the history has.
+const listedSteps = 100
+
+// history lists the steps of a session, the newest first.
+func (v *view) history() error {
+	limit := listedSteps
+	after, _ := strconv.ParseUint(v.query.Get("after"), 10, 32) // 0: from the newest
+	d, err := ask[api.Log](v.r.Context(), v.p,
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: state.StepNumber(after)}, nil)
+	if err != nil {
+		return err
+	}
+	v.Session = d.Session
+	v.Name, v.Title, v.Data = "history", "History", d
+	return nil
+}
+
+// stepData is what the view of a step shows.
+type stepData struct {
+	Entry  *query.Entry
+	Diff   *api.Diff // what it changed
+	Parts  []query.PatchView
+	Before state.StepNumber
+}
+
+// step shows what one step changed.
+func (v *view) step() error {
+	if v.AtStep == nil {
+		return &failure{api.Error{Message: "the address names no step", Hint: "choose one in the history"}}
+	}
+	n, limit := *v.AtStep, 1
+	log, err := ask[api.Log](v.r.Context(), v.p,
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: n + 1}, nil)
+	if err != nil {
+		return err
+	}
+	v.Session = log.Session
+	data := &stepData{}
+	if len(log.Steps) == 1 && log.Steps[0].Number == n {
+		data.Entry = &log.Steps[0].Entry
+	}
+	if n > 0 {
+		data.Before = n - 1
+		if data.Diff, err = ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
+			InSession: verb.In(v.Session), From: strconv.Itoa(int(n - 1)), To: strconv.Itoa(int(n)),
+		}, nil); err != nil {
+			return err
+		}
+	}
+	patches, err := ask[api.QueryPatch](v.r.Context(), v.p,
+		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))}, nil)
+	if err == nil { // it is no edit
+		data.Parts = patches.Patches
+	}
+	v.Name, v.Title, v.Data = "step", "Step "+strconv.Itoa(int(n)), data
+	return nil
+}

@@ -1,0 +1,57 @@
+package page
+
+import (
+	"context"
+	"sync"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
+)
+
+// root is where the paths of all views begin.
+const root = serve.PagePath
+
+// Runs are the calls that run a program now.
+type Runs interface {
+	Runs() []api.ServedRun
+}
+
+// Page answers the requests of browsers about one store.
+type Page struct {
+	Operations verb.Operations
+	Store      string                 // its folder; absolute
+	Folder     string                 // where calls are made from; absolute
+	Environ    []string               // the environment of calls
+	Secret     func() (string, error) // of which cookies are made
+	Runs       Runs                   // nil: what runs is not shown
+	Life       context.Context        // ends what a browser began; nil: nothing does
+
+	mu          sync.Mutex
+	invitations []invitation
+	begun       map[string]*begun // by session: what a browser began last
+}
+
+// right is what a browser may do.
+type right string
+
+const (
+	rightLook right = "look"
+	rightEdit right = "edit" // run, edit, undo and decide, too
+)
+
+// mostInvitations is how many invitations are open at a time; the oldest ends first.
+const mostInvitations = 16
+
+// invitation is the code by which one browser is let in, once.
+type invitation struct {
+	code  string
+	right right
+}
+
+// begunIn returns what a browser began last in a session; nil if it began nothing.
+func (p *Page) begunIn(session string) *begun {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.begun[session]
+}

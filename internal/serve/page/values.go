@@ -1,0 +1,111 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// variable is a name of the program with the value that it has after a step.
+type variable struct {
+	Name  string
+	Value *state.ValueInfo
+	Block state.BlockID // that bound it last
+	Stale bool
+}
+
+// values lists the variables of the program after a step.
+func (v *view) values() error {
+	d, err := v.snapshot()
+	if err != nil {
+		return err
+	}
+	found := map[string]variable{}
+	for _, b := range d.Blocks {
+		for _, n := range b.Nodes {
+			for _, w := range n.Writes {
+				if name, is := variableOf(&w); is && w.Digest == state.Absent {
+					delete(found, name)
+				} else if is {
+					found[name] = variable{Name: name, Value: w.Value, Block: b.ID, Stale: w.Stale}
+				}
+			}
+		}
+	}
+	var list []variable
+	for _, x := range found {
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
+	v.Name, v.Title, v.Data = "values", "Values", list
+	return nil
+}
+
+// variableOf returns the name of a variable that an access is about.
+func variableOf(a *query.AccessView) (name string, is bool) {
+	return strings.CutPrefix(string(a.Key), "var:")
+}
+
+// value shows one variable.
+func (v *view) value() error {
+	name := v.query.Get("name")
+	d, err := ask[api.QueryValue](v.r.Context(), v.p, &verb.Query{
+		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Value: name,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	data := &valueData{QueryValue: d}
+	// What it rests on is known of the present program alone.
+	if symbol, err := ask[api.QuerySymbol](v.r.Context(), v.p, &verb.Query{
+		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Symbol: name,
+	}, nil); err == nil {
+		data.Symbol = symbol
+	}
+	v.Name, v.Title, v.Data = "value", name, data
+	return nil
+}
+
+// valueData is what the view of a value shows.
+type valueData struct {
+	*api.QueryValue
+	Symbol *api.QuerySymbol // nil if it is not known
+}
+
+// evidence shows what a value, block or file rests on, down to the data.
+func (v *view) evidence() error {
+	of := v.query.Get("of")
+	d, err := ask[api.Evidence](v.r.Context(), v.p, &verb.Evidence{InSession: verb.In(v.Session), Of: of}, nil)
+	if err != nil {
+		return err
+	}
+	v.Name, v.Title, v.Data = "evidence", "Evidence of "+of, d
+	return nil
+}
+
+// calls lists the calls of tools and models, those that wait first.
+func (v *view) calls() error {
+	d, err := ask[api.Calls](v.r.Context(), v.p, &verb.Calls{InSession: verb.In(v.Session)}, nil)
+	if err != nil {
+		return err
+	}
+	v.Session = d.Session
+	slices.SortStableFunc(d.Calls, func(a, b api.CallRow) int {
+		return cmp.Compare(waits(&b), waits(&a))
+	})
+	v.Name, v.Title, v.Data = "calls", "Calls", d
+	return nil
+}
+
+// waits is 1 for a call that waits for a decision.
+func waits(c *api.CallRow) int {
+	if c.State == "waiting" {
+		return 1
+	}
+	return 0
+}

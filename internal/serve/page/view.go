@@ -1,0 +1,111 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// view is one page for one request.
+type view struct {
+	p       *Page
+	r       *http.Request
+	w       http.ResponseWriter
+	query   url.Values
+	Name    string // of the template
+	Title   string
+	Session string
+	AtStep  *state.StepNumber // nil: the last
+	Edit    bool              // the browser may change sessions
+	Data    any
+}
+
+// showing answers with a view.
+func (p *Page) showing(show func(*view) error) http.HandlerFunc {
+	return p.admitting(rightLook, func(w http.ResponseWriter, r *http.Request) {
+		v := p.view(w, r)
+		if err := show(v); err != nil {
+			v.fail(err)
+			return
+		}
+		v.send(http.StatusOK)
+	})
+}
+
+func (p *Page) view(w http.ResponseWriter, r *http.Request) *view {
+	v := &view{p: p, r: r, w: w, query: r.URL.Query(), Edit: p.rightOf(r) == rightEdit}
+	v.Session = v.query.Get("session")
+	if n, err := strconv.ParseUint(v.query.Get("step"), 10, 32); err == nil {
+		step := state.StepNumber(n)
+		v.AtStep = &step
+	}
+	return v
+}
+
+// send writes the view as a whole, or nothing of it.
+func (v *view) send(status int) {
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, "layout", v); err != nil {
+		http.Error(v.w, "internal error: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(out.Bytes()) // the client is gone
+}
+
+// failure is an operation that failed.
+type failure struct{ what api.Error }
+
+func (f *failure) Error() string { return f.what.Message }
+
+// fail shows why there is no view.
+func (v *view) fail(err error) {
+	var f *failure
+	if !errors.As(err, &f) {
+		f = &failure{api.Error{Message: err.Error()}}
+	}
+	v.Name, v.Title, v.Data = "failed", "Not shown", f.what
+	v.send(http.StatusNotFound)
+}
+
+// ask carries an operation out and returns its document.
+func ask[D any](ctx context.Context, p *Page, request verb.Request, event func(api.Event)) (*D, error) {
+	answer, failed := p.Operations.Operate(ctx, verb.Call{
+		Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API, Event: event,
+	})
+	if failed != nil {
+		return nil, &failure{*failed}
+	}
+	if d := verb.As[D](answer); d != nil {
+		return d, nil
+	}
+	return nil, &failure{api.Error{Message: "the operation has another answer"}}
+}
+
+// At is the address of a view of the same session.
+func (v *view) At(name string, more ...string) string {
+	q := url.Values{"session": {v.Session}}
+	if v.AtStep != nil {
+		q.Set("step", strconv.Itoa(int(*v.AtStep)))
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return root + name + "?" + q.Encode()
+}
+
+// Now is the address of the same view after the last step.
+func (v *view) Now() string {
+	now := *v
+	now.AtStep = nil
+	return now.At(map[bool]string{true: "program", false: v.Name}[v.Name == "step"])
+}
