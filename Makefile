@@ -9,6 +9,7 @@
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
 # make lab      a session in JupyterLab in Chromium, which must be installed, and the pictures of docs/notebooks.md
+# make page     the page of xstate ui in Chromium, which must be installed, and the pictures of docs/ui.md
 # make cells    public notebooks and EDITS edits of each in Jupyter, beside ipykernel and marimo: half an hour
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make adapters  the adapters of the Python client with their frameworks, which it installs into build/adapters
@@ -73,6 +74,9 @@ readme: build
 
 lab: build
 	.ci/lab bin/xstate
+
+page: build
+	.ci/page bin/xstate
 
 cells: build
 	.ci/cells bin/xstate $(EDITS) $(PYTHON)

@@ -18,8 +18,8 @@ func (a *app) uiVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "look at the sessions of the store in a browser",
-		Long: `Ui opens a page in the browser: the program with its outputs, why each block ran, the graph, the steps and
-what each changed, values, and calls that wait. While it is open it follows what happens, whichever process does it.
+		Long: `Ui opens a page in the browser: the program with its outputs, why each block ran, the graph, the steps,
+values, and calls that wait. While it is open it follows what happens, whichever process does it.
 
 The server of the store shows it, on this machine alone; ui starts one if there is none. The address is good once, for
 one browser. Such a browser may look. With --edit it may also run and edit programs, take steps back and decide about

@@ -480,7 +480,8 @@ func TestHTTP(t *testing.T) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) }
 	local := &http.Client{Transport: &http.Transport{DialContext: dial}}
 	ask := func(client *http.Client, change func(*http.Request)) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Info().HTTP+"/path", strings.NewReader("{}"))
+		body := strings.NewReader("{}")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Info().HTTP+"/path", body)
 		if err != nil {
 			t.Fatal(err)
 		}

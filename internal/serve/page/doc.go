@@ -15,9 +15,9 @@
 // # What programs put out
 //
 // Outputs, names, errors and sources are of no trust. Text is escaped by html/template. HTML passes the same filter as
-// in an exported page (package provenance), which keeps nothing that runs or loads; pictures, SVG among them, are
-// images, in which nothing runs. The content security policy forbids inline scripts, frames, and whatever does not come from
-// this server, so that nothing leaves the machine should the filter fail.
+// in an exported page (package provenance), which keeps nothing that runs or loads. Pictures, SVG among them, are
+// images, in which nothing runs. The content security policy forbids inline scripts, frames, and whatever does not come
+// from this server, so that nothing leaves the machine should the filter fail.
 //
 // # Who may look
 //

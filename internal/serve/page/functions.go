@@ -92,7 +92,7 @@ func blockOf(node string) string {
 	return block
 }
 
-// compact is JSON in one line, cut where it is long.
+// compact is JSON in one line, cut if it is long.
 func compact(data json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, data) != nil {

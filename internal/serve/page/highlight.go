@@ -22,10 +22,10 @@ const (
 // nothing else.
 var languages = map[string]words{
 	"python": {
-		regexp.MustCompile(`(#[^\n]*)|((?i:[rbfu]{0,2})(?:(?s:"""(?:\\.|.)*?"""|'''(?:\\.|.)*?''')|` + quoted + `))|(` +
-			number + `)|(` + name + `)`),
-		set(`False None True and as assert async await break case class continue def del elif else except finally for from
-			global if import in is lambda match nonlocal not or pass raise return try while with yield`),
+		regexp.MustCompile(`(#[^\n]*)|((?i:[rbfu]{0,2})(?:(?s:"""(?:\\.|.)*?"""|'''(?:\\.|.)*?''')|` + quoted +
+			`))|(` + number + `)|(` + name + `)`),
+		set(`False None True and as assert async await break case class continue def del elif else except finally for
+			from global if import in is lambda match nonlocal not or pass raise return try while with yield`),
 	},
 	"javascript": {
 		regexp.MustCompile(`(//[^\n]*|(?s:/\*.*?\*/))|(` + quoted + "|(?s:`(?:\\\\.|[^`\\\\])*`)" + `)|(` + number +

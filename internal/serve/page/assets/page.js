@@ -37,6 +37,7 @@ async function stamped(stamp) {
       const focused = part?.contains(document.activeElement);
       if (part) part.replaceWith(other);
       part = other;
+      watch(part);
       if (focused) part.querySelector(".block")?.focus();
     }
     if (!part) continue;
@@ -50,6 +51,21 @@ async function stamped(stamp) {
 function partOf(block) {
   return document.getElementById(`b-${block}`);
 }
+
+// What scrolls can be reached by keys. It is looked at when it comes into view: 2,000 blocks have no layout before.
+const scrolling = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) {
+    if (isIntersecting && (target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight)) {
+      target.tabIndex = 0;
+    }
+  }
+});
+
+function watch(root) {
+  for (const element of root.querySelectorAll("pre, .output, .rich")) scrolling.observe(element);
+}
+
+watch(document);
 
 // An event of a run that this server carries out for a browser.
 function ran(event) {
@@ -114,8 +130,11 @@ if (drawing) {
   const edges = [...drawing.querySelectorAll(".edge")];
   const light = (id) => {
     const lit = new Set(id ? [id] : []);
-    for (const [from, to] of [["from", "to"], ["to", "from"]]) {
-      for (let todo = id ? [id] : []; todo.length; ) {
+    for (const [from, to] of [
+      ["from", "to"],
+      ["to", "from"],
+    ]) {
+      for (let todo = id ? [id] : []; todo.length;) {
         const now = todo.pop();
         for (const e of edges) {
           if (e.dataset[from] === now && !lit.has(e.dataset[to])) {
@@ -129,7 +148,8 @@ if (drawing) {
       node.classList.toggle("lit", lit.has(node.dataset.node));
       node.classList.toggle("dim", lit.size > 0 && !lit.has(node.dataset.node));
     }
-    for (const e of edges) e.classList.toggle("dim", lit.size > 0 && !(lit.has(e.dataset.from) && lit.has(e.dataset.to)));
+    for (const e of edges)
+      e.classList.toggle("dim", lit.size > 0 && !(lit.has(e.dataset.from) && lit.has(e.dataset.to)));
   };
   for (const node of drawing.querySelectorAll(".node")) {
     node.addEventListener("pointerenter", () => light(node.dataset.node));
