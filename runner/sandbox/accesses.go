@@ -15,7 +15,7 @@ type notes struct {
 
 func newNotes(node int) *notes {
 	return &notes{
-		report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}},
+		report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}, Changed: map[FileID]bool{}},
 		before: map[string]*Image{},
 	}
 }

@@ -59,6 +59,9 @@ func (s *supervisor) note(c *call, f *found, use Use) {
 	if s.spec.private(f.path) {
 		return
 	}
+	if use&changes != 0 {
+		s.changed(f)
+	}
 	if use&(UseLook|UseList) != 0 && c.main && s.tells && s.asks(c.Tid) {
 		use |= UseAsked
 	}
@@ -79,6 +82,13 @@ func (s *supervisor) note(c *call, f *found, use Use) {
 	}
 	if err := s.images.save(f, image); err != nil {
 		s.notes.unseen("image")
+	}
+}
+
+// changed notes which file is about to change, or to get another name.
+func (s *supervisor) changed(f *found) {
+	if f.ok {
+		s.notes.report.Changed[FileID{uint64(f.stat.Dev), f.stat.Ino}] = true
 	}
 }
 
@@ -293,6 +303,7 @@ func (s *supervisor) link(c *call) {
 	if c.to.kind() == unix.S_IFLNK {
 		s.changes(c)
 	}
+	s.changed(&c.to) // the system counts the names of a file
 	s.create(c, &c.to2, UseLook)
 }
 

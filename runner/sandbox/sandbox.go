@@ -86,7 +86,13 @@ type Report struct {
 	Unseen []string
 	// Denied are calls that the bounds forbade, in order.
 	Denied []Denial
+	// Changed are the files that a change was noted of, or that got another name. One of them may have names that the
+	// node did not use.
+	Changed map[FileID]bool
 }
+
+// FileID is a file under all its names.
+type FileID struct{ Device, Inode uint64 }
 
 // AddTool adds a file or folder to System, if it is there. The root is none.
 func (s *Spec) AddTool(path string) {
