@@ -137,21 +137,18 @@ func (w *State) digestText(text []byte) state.Digest {
 	return d
 }
 
-// ignoredVariables differ between two shells for no reason of the program's.
+// ignoredVariables differ between two shells for no reason of the program's: they name a terminal, a pane, a session or
+// a request, or lead to the socket of one.
 var ignoredVariables = []string{
-	"_",
-	"SHLVL",
-	"PWD",
-	"OLDPWD",
-	"COLUMNS",
-	"LINES",
-	"WINDOWID",
-	"TERM_SESSION_ID",
-	"SSH_CLIENT",
-	"SSH_CONNECTION",
-	"SSH_TTY",
-	"TRACEPARENT",
-	"TRACESTATE",
+	"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES",
+	"WINDOWID", "WINDOWPATH", "TERM_SESSION_ID", "SHELL_SESSION_ID", "XDG_SESSION_ID", "GPG_TTY",
+	"SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_AUTH_SOCK", "SSH_AGENT_PID",
+	"TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME",
+	"ALACRITTY_LOG", "ALACRITTY_SOCKET", "ALACRITTY_WINDOW_ID", "GNOME_TERMINAL_SCREEN", "GNOME_TERMINAL_SERVICE",
+	"ITERM_SESSION_ID", "KITTY_LISTEN_ON", "KITTY_PID", "KITTY_WINDOW_ID", "KONSOLE_DBUS_SERVICE",
+	"KONSOLE_DBUS_SESSION", "KONSOLE_DBUS_WINDOW", "WEZTERM_PANE", "WEZTERM_UNIX_SOCKET", "WT_SESSION",
+	"VSCODE_GIT_IPC_HANDLE", "VSCODE_IPC_HOOK_CLI", "JPY_PARENT_PID", "INVOCATION_ID", "JOURNAL_STREAM",
+	"TRACEPARENT", "TRACESTATE",
 }
 
 func (w *State) variable(name string) state.Digest {
