@@ -17,9 +17,6 @@ import (
 // resolution of the system's tick, some milliseconds: an edit within the tick in which the node began goes unseen. So
 // does a file that is removed meanwhile, unless its digest was taken before.
 
-// digestEdited is that of a file of which it is not known what the node read. It equals no other.
-const digestEdited state.Digest = "edited"
-
 // noteEdits looks through what a node that began at a time read at p, for files that something other than the node
 // wrote to since. It reports whether there are any, and gives them the digest of edited ones.
 func noteEdits(
@@ -34,7 +31,7 @@ func noteEdits(
 		}
 		if !own(k.Name()) && wasEdited(k, p, base, began) {
 			debugf("run", "%s was edited while a node ran that read it", k.Name())
-			found[k], any = digestEdited, true
+			found[k], any = state.Edited, true
 		}
 	}
 	return any

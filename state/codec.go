@@ -16,6 +16,9 @@ type Digest string
 // Absent is the digest of a key that has no value.
 const Absent Digest = ""
 
+// Edited is that of a file of which it is not known what a node read, see MarkEdited. It equals no other.
+const Edited Digest = "edited"
+
 // DigestOf returns the SHA-256 of content in lower-case hex.
 func DigestOf(content []byte) Digest {
 	sum := sha256.Sum256(content)

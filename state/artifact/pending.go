@@ -190,6 +190,9 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 	for i := range b.Nodes {
 		for _, r := range b.Nodes[i].Reads {
 			name := r.Key.Name()
+			if r.Digest == state.Edited {
+				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which was edited while it ran in step %d", name, b.RanAt)
+			}
 			if r.By != "" || filepath.IsAbs(name) {
 				continue
 			}
