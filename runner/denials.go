@@ -38,11 +38,11 @@ func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name 
 		if forbids(action, target) == "" {
 			return ""
 		}
-		known := func(d state.Denial) bool { return d.Action == action && d.Target == target }
-		if slices.ContainsFunc(t.Denied, known) {
-			return "" // it was denied then, too
+		k := basestate.PolicyKey(state.Denial{Action: action, Target: target})
+		if slices.ContainsFunc(t.Reads, func(a state.Access) bool { return a.Key == k }) {
+			return "" // it was denied then, too, or hidden
 		}
-		return basestate.PolicyKey(state.Denial{Action: action, Target: target})
+		return k
 	}
 	for _, a := range t.Reads {
 		if action, name := lookOf(a.Key); name != "" && a.Digest != state.Absent {
