@@ -25,7 +25,7 @@ func noteEdits(
 ) (any bool) {
 	for k := range found {
 		switch k.Space() {
-		case "file", "mode", "time":
+		case "file", "stat", "mode", "time": // a file that is there now may have been made meanwhile
 		default:
 			continue
 		}
