@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -98,6 +99,18 @@ func (x *boundary) hidden(
 		}
 	}
 	return keys
+}
+
+// dropHidden leaves out of what a node read what it says of hidden files, as far as the bounds are known to hide them.
+// A look did not show what is there, so it may be edited or removed.
+func dropHidden(found map[depgraph.Key]state.Digest, hidden map[string]bool, path func(name string) string) {
+	maps.DeleteFunc(found, func(k depgraph.Key, _ state.Digest) bool {
+		action, name := lookOf(k)
+		if name == "" || !hidden[path(name)] {
+			return false
+		}
+		return found[basestate.PolicyKey(state.Denial{Action: action, Target: path(name)})] != state.Absent
+	})
 }
 
 // boundary are the bounds of an engine.

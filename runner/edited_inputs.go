@@ -5,6 +5,8 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -48,4 +50,16 @@ func wasEdited(k depgraph.Key, p *programState, base *basestate.State, began tim
 	}
 	_, written := p.keys.find(depgraph.Key("file:" + k.Name()))
 	return !written && !base.Holds(k)
+}
+
+// changedBy reports whether a node that did f changed a file, or its permissions or names, though its content may be as
+// it was.
+func changedBy(f *kernel.Files, name string, base *basestate.State) bool {
+	_, wrote := f.Writes[base.Path(name)]
+	_, set := f.Chmods[base.Path(name)]
+	if wrote || set || len(f.Changed) == 0 {
+		return wrote || set
+	}
+	info := base.Stat(name)
+	return info != nil && f.Changed[sandbox.FileID{Device: info.Device, Inode: info.Inode}]
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
-	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
 )
@@ -511,7 +510,11 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	for _, k := range w.e.boundary.hidden(x.node.unit.Dialect, found, w.e.baseState.Path) {
 		found[k] = cmp.Or(p.get(k).digest, "denied")
 	}
-	own := func(name string) bool { _, wrote := writes[name]; return wrote || x.changed(name) }
+	dropHidden(found, x.seen.Files.Hidden, w.e.baseState.Path)
+	own := func(name string) bool {
+		_, wrote := writes[name]
+		return wrote || changedBy(&x.seen.Files, name, w.e.baseState)
+	}
 	if x.edited = noteEdits(found, p, w.e.baseState, x.began, own); x.edited {
 		x.seen.Marks = appendNew(x.seen.Marks, state.MarkEdited)
 	}
@@ -523,18 +526,6 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	t.AliasSensitive = x.seen.AliasSensitive
 	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
-}
-
-// changed reports whether the node changed a file, or its permissions or names, though its content may be as it was.
-func (x *execution) changed(name string) bool {
-	f, base := &x.seen.Files, x.walk.e.baseState
-	_, wrote := f.Writes[base.Path(name)]
-	_, set := f.Chmods[base.Path(name)]
-	if wrote || set || len(f.Changed) == 0 {
-		return wrote || set
-	}
-	info := base.Stat(name)
-	return info != nil && f.Changed[sandbox.FileID{Device: info.Device, Inode: info.Inode}]
 }
 
 // writes fills in what the node wrote.

@@ -191,6 +191,8 @@ type Reported struct {
 	// LeavesRunning: child processes of the node's own run on after it. EndsRunning: those that nodes before it left
 	// have ended. MeetsOthers: a process was active in it, or it used a socket.
 	LeavesRunning, EndsRunning, MeetsOthers bool
+	// Hidden are paths where the bounds hid something from a look.
+	Hidden map[string]bool
 	// Changed are the files that the node changed under any name, see sandbox.Report.
 	Changed map[sandbox.FileID]bool
 }

@@ -96,7 +96,7 @@ func (r *reporting) kind(path string) kind {
 // join adds a report to what the hooks saw.
 func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	f := &seen.Files
-	f.Observed, f.Changed = true, report.Changed
+	f.Observed, f.Hidden, f.Changed = true, report.Hidden, report.Changed
 	if f.Reads == nil {
 		f.Reads = map[string]*string{}
 	}

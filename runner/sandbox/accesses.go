@@ -15,7 +15,10 @@ type notes struct {
 
 func newNotes(node int) *notes {
 	return &notes{
-		report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}, Changed: map[FileID]bool{}},
+		report: Report{
+			Node: node, Main: map[string]*Access{}, Child: map[string]*Access{},
+			Hidden: map[string]bool{}, Changed: map[FileID]bool{},
+		},
 		before: map[string]*Image{},
 	}
 }

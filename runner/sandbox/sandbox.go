@@ -86,6 +86,8 @@ type Report struct {
 	Unseen []string
 	// Denied are calls that the bounds forbade, in order.
 	Denied []Denial
+	// Hidden are paths where something is that a look did not show, for the bounds forbid to read it.
+	Hidden map[string]bool
 	// Changed are the files that a change was noted of, or that got another name. One of them may have names that the
 	// node did not use.
 	Changed map[FileID]bool

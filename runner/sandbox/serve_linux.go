@@ -180,6 +180,9 @@ func (s *supervisor) hidden(c *call) {
 		use |= UseList
 	}
 	s.use(c, &c.to, use)
+	if c.to.ok {
+		s.notes.report.Hidden[c.to.path] = true
+	}
 }
 
 // onOpenFile handles a call on an open file.
