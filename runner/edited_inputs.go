@@ -17,7 +17,8 @@ import (
 //
 // The time of the last change of a file's content or attributes tells (ctime), which no process can set. It has the
 // resolution of the system's tick, some milliseconds: an edit within the tick in which the node began goes unseen. So
-// does a file that is removed meanwhile, unless its digest was taken before.
+// does a file that is removed meanwhile, unless its digest was taken before. Where child processes are not observed, a
+// node that starts one has no edited inputs: the child may have made the change.
 
 // noteEdits looks through what a node that began at a time read at p, for files that something other than the node
 // wrote to since. It reports whether there are any, and gives them the digest of edited ones.

@@ -511,9 +511,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = cmp.Or(p.get(k).digest, "denied")
 	}
 	dropHidden(found, x.seen.Files.Hidden, w.e.baseState.Path)
+	unseen := !x.seen.Files.Observed && slices.Contains(x.seen.Marks, markSubprocess) // its children may be the editors
 	own := func(name string) bool {
 		_, wrote := writes[name]
-		return wrote || changedBy(&x.seen.Files, name, w.e.baseState)
+		return wrote || unseen || changedBy(&x.seen.Files, name, w.e.baseState)
 	}
 	if x.edited = noteEdits(found, p, w.e.baseState, x.began, own); x.edited {
 		x.seen.Marks = appendNew(x.seen.Marks, state.MarkEdited)
