@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -8,19 +9,34 @@ import (
 
 // begun is what a browser began in a session: a run, or an edit with its run.
 type begun struct {
-	Verb   string
-	Ended  bool
-	Failed *api.Error // why it was not done
-
 	mu      sync.Mutex
-	changed chan struct{} // closed when there is another event, or it has ended
 	events  []api.Event
+	changed chan struct{} // closed when there is another event, or it has ended
+	over    bool
+	failed  string // why it was not done
 }
+
+func newBegun() *begun { return &begun{changed: make(chan struct{})} }
 
 func (b *begun) add(e api.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.events = append(b.events, e)
+	b.tell()
+}
+
+// end notes that it has ended; failed is nil if it was done.
+func (b *begun) end(failed *api.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	if failed != nil {
+		b.failed = strings.TrimSpace(failed.Message + ". " + failed.Hint)
+	}
+	b.tell()
+}
+
+func (b *begun) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -29,11 +45,15 @@ func (b *begun) add(e api.Event) {
 func (b *begun) since(n int) ([]api.Event, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.events[min(n, len(b.events)):], b.changed
+	return b.events[n:], b.changed
 }
 
-func (b *begun) ended() bool {
+// outcome reports whether it has ended, and why it was not done. Nothing was begun in nil.
+func (b *begun) outcome() (over bool, failed string) {
+	if b == nil {
+		return true, ""
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Ended
+	return b.over, b.failed
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -83,12 +84,12 @@ func (p *Page) changed(w http.ResponseWriter, r *http.Request, err error) {
 // begin carries an operation out that outlives the request. One session has one at a time.
 func (p *Page) begin(session string, request verb.Request) error {
 	p.mu.Lock()
-	if now := p.begun[session]; now != nil && !now.ended() {
+	if over, _ := p.begun[session].outcome(); !over {
 		p.mu.Unlock()
 		return &failure{api.Error{Code: state.CodeBusy, Message: "a run of this session has not ended yet",
 			Hint: "wait for its end"}}
 	}
-	b := &begun{Verb: request.Verb(), changed: make(chan struct{})}
+	b := newBegun()
 	if p.begun == nil {
 		p.begun = map[string]*begun{}
 	}
@@ -100,13 +101,10 @@ func (p *Page) begin(session string, request verb.Request) error {
 	}
 	go func() {
 		_, failed := p.Operations.Operate(ctx, verb.Call{
-			Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Event: b.add,
+			Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API,
+			Event: b.add,
 		})
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.Ended, b.Failed = true, failed
-		close(b.changed)
-		b.changed = make(chan struct{})
+		b.end(failed)
 	}()
 	return nil
 }

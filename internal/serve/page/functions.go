@@ -35,11 +35,12 @@ type addresser interface {
 var functions = template.FuncMap{
 	"tabs": func() []tab { return tabs }, "seconds": seconds, "size": term.Size, "sentence": query.Sentence,
 	"who": who, "short": short, "difflines": diffLines, "accesses": accesses, "blockof": blockOf, "json": compact,
-	"described": described,
-	"when":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
-	"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"add":       func(a, b float64) float64 { return a + b },
-	"indent":    func(n int) string { return strings.Repeat("  ", n) },
+	"described": described, "count": count,
+	"causesin": func(v addresser, list any) map[string]any { return map[string]any{"View": v, "List": list} },
+	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"add":      func(a, b float64) float64 { return a + b },
+	"indent":   func(n int) string { return strings.Repeat("  ", n) },
 }
 
 // seconds is a time for people.
@@ -53,6 +54,14 @@ func seconds(s float64) string {
 		return fmt.Sprintf("%.0f ms", s*1000)
 	}
 	return fmt.Sprintf("%.2f s", s)
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // who is the author of a step.
@@ -110,13 +119,13 @@ func diffLines(text string) template.HTML {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		class := ""
-		switch line[0] {
-		case '+':
-			class = "added"
-		case '-':
-			class = "removed"
-		case '@':
+		switch {
+		case line[0] == '@', strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
 			class = "place"
+		case line[0] == '+':
+			class = "added"
+		case line[0] == '-':
+			class = "removed"
 		}
 		fmt.Fprintf(&out, `<span class="%s">%s</span>`, class, template.HTMLEscapeString(line))
 	}
@@ -126,6 +135,7 @@ func diffLines(text string) template.HTML {
 // access is a key that a block read or wrote, for the template.
 type access struct {
 	Key, Link, Value, By, ByLink string
+	Read                         bool
 }
 
 // accesses lists what the nodes of a block read, or wrote: each key once, the hidden state of the interpreter left out.
@@ -138,12 +148,12 @@ func accesses(v addresser, b *query.BlockView, reads bool) (list []access) {
 		}
 		for _, a := range from {
 			space, name, _ := strings.Cut(string(a.Key), ":")
-			builtin := space == "var" && reads && a.By == "" && a.Digest == state.Absent
-			if space == "conf" || builtin || seen[string(a.Key)] || blockOf(a.By) == string(b.ID) {
+			absent := reads && a.By == "" && a.Digest == state.Absent
+			if space == "conf" || absent || seen[string(a.Key)] || blockOf(a.By) == string(b.ID) {
 				continue
 			}
 			seen[string(a.Key)] = true
-			x := access{Key: string(a.Key), Value: described(a.Value, a.Digest), By: a.By}
+			x := access{Key: string(a.Key), Value: described(a.Value, a.Digest), By: a.By, Read: reads}
 			if space == "var" && !strings.Contains(name, ":") {
 				x.Link = v.At("value", "name", name)
 			}

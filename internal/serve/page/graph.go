@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -23,12 +25,14 @@ type graphData struct {
 	Around  string // the block whose neighbourhood is drawn; "": all are
 	Lists   []dependency
 	Focused string
+	Unread  bool // blocks have not run, and what they will read is predicted
 }
 
 // dependency is what one block takes from another.
 type dependency struct {
-	From, To string
-	Keys     []string
+	From, To  string
+	Keys      []string
+	Predicted bool // by the source: To has not run
 }
 
 // graph draws which block read what of which other, when they last ran.
@@ -42,6 +46,9 @@ func (v *view) graph() error {
 		data.Blocks[string(d.Blocks[i].ID)] = &d.Blocks[i]
 	}
 	data.Lists = dependenciesOf(d)
+	if err := v.predict(d, data); err != nil {
+		return err
+	}
 	shown := maps.Clone(data.Blocks)
 	if data.Total > mostDrawn || v.query.Get("around") != "" {
 		data.Around = cmp.Or(v.query.Get("around"), data.Focused, string(d.Blocks[0].ID))
@@ -58,13 +65,59 @@ func (v *view) graph() error {
 		if shown[x.From] == nil || shown[x.To] == nil {
 			continue
 		}
+		basis := depgraph.Observed
+		if x.Predicted {
+			basis = depgraph.Predicted
+		}
 		for _, k := range x.Keys {
 			edges = append(edges, depgraph.Edge{From: depgraph.NodeID(x.From), To: depgraph.NodeID(x.To),
-				Type: depgraph.EdgeSymbol, Key: depgraph.Key(k), Basis: depgraph.Observed})
+				Type: depgraph.EdgeSymbol, Key: depgraph.Key(k), Basis: basis})
 		}
 	}
 	data.Drawing = depgraph.Draw(nodes, edges)
 	v.Name, v.Title, v.Data = "graph", "Graph", data
+	return nil
+}
+
+// mostPredicted is how many blocks a program has at most of which it is asked what they will read.
+const mostPredicted = 100
+
+// predict adds what blocks that have not run will read, as far as their source shows it.
+func (v *view) predict(d *query.Snapshot, g *graphData) error {
+	unread := map[string]bool{}
+	for _, b := range d.Blocks {
+		if b.Status == "new" || b.Status == "blocked" || b.Status == "not-reached" {
+			unread[string(b.ID)] = true
+		}
+	}
+	if g.Unread = len(unread) > 0; !g.Unread || len(d.Blocks) > mostPredicted {
+		return nil
+	}
+	for _, b := range d.Blocks {
+		readers, err := ask[api.QueryDependents](v.r.Context(), v.p, &verb.Query{
+			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, DependsOn: string(b.ID),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		for _, r := range readers.Blocks {
+			if !unread[string(r.Block)] || r.Block == b.ID {
+				continue
+			}
+			x := dependency{From: string(b.ID), To: string(r.Block), Predicted: true}
+			for _, via := range r.Through {
+				if blockOf(via.From) == string(b.ID) {
+					x.Keys = append(x.Keys, string(via.Key))
+				}
+			}
+			g.Lists = append(g.Lists, x)
+		}
+	}
+	place := map[string]int{}
+	for i, b := range d.Blocks {
+		place[string(b.ID)] = i
+	}
+	slices.SortStableFunc(g.Lists, func(a, b dependency) int { return cmp.Compare(place[a.To], place[b.To]) })
 	return nil
 }
 

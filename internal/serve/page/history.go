@@ -32,6 +32,15 @@ type stepData struct {
 	Diff   *api.Diff // what it changed
 	Parts  []query.PatchView
 	Before state.StepNumber
+	Next   state.StepNumber // 0: it is the last
+	Run    []ranBlock       // what a run did with blocks that it did not reuse
+}
+
+// ranBlock is a block with what a run did with it.
+type ranBlock struct {
+	ID     state.BlockID
+	Status string
+	Causes []cause
 }
 
 // step shows what one step changed.
@@ -58,6 +67,16 @@ func (v *view) step() error {
 			return err
 		}
 	}
+	limit = 1
+	last, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit}, nil)
+	if err == nil && len(last.Steps) > 0 && last.Steps[0].Number > n {
+		data.Next = n + 1
+	}
+	if data.Entry != nil && data.Entry.Run != nil {
+		if data.Run, err = v.ranIn(n); err != nil {
+			return err
+		}
+	}
 	patches, err := ask[api.QueryPatch](v.r.Context(), v.p,
 		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))}, nil)
 	if err == nil { // it is no edit
@@ -65,4 +84,26 @@ func (v *view) step() error {
 	}
 	v.Name, v.Title, v.Data = "step", "Step "+strconv.Itoa(int(n)), data
 	return nil
+}
+
+// ranIn lists the blocks that a run did not reuse.
+func (v *view) ranIn(run state.StepNumber) (list []ranBlock, err error) {
+	d, err := v.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	known := v.valuesAround(run)
+	for i := range d.Blocks {
+		b := &d.Blocks[i]
+		c := causes{known: known}
+		for _, n := range b.Nodes {
+			if n.Reason.Code != state.ReasonReused {
+				c.add(n.Name, n.Status, n.Reason, nil, nil)
+			}
+		}
+		if len(c.list) > 0 && (b.RanAt == run || b.Status != "ran") {
+			list = append(list, ranBlock{b.ID, b.Status, c.list})
+		}
+	}
+	return list, nil
 }

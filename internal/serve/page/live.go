@@ -17,7 +17,7 @@ import (
 
 // lookEvery is how often the server looks whether a session has another step, while a page of it is open. Other
 // processes write to the store, too, and none of them tells.
-const lookEvery = 150 * time.Millisecond
+const lookEvery = 50 * time.Millisecond
 
 // stamp is what a page shows, as far as it changes.
 type stamp struct {
@@ -60,8 +60,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		if b := p.begunIn(session); b != following {
 			following, seen = b, 0
-			if b != nil && b.ended() {
-				seen = len(b.events) // its outcome is in the page already
+			if over, _ := b.outcome(); over && b != nil {
+				list, _ := b.since(0)
+				seen = len(list) // its outcome is in the page already
 			}
 		}
 		var more <-chan struct{}
@@ -111,13 +112,7 @@ func (p *Page) stampOf(ctx context.Context, session string, last *stamp) (*stamp
 		}
 	}
 	now.Running = strings.Join(running, ", ")
-	if b := p.begunIn(session); b != nil {
-		b.mu.Lock()
-		if b.Failed != nil {
-			now.Failed = strings.TrimSpace(b.Failed.Message + ". " + b.Failed.Hint)
-		}
-		b.mu.Unlock()
-	}
+	_, now.Failed = p.begunIn(session).outcome()
 	if now.Step == last.Step {
 		return now, nil
 	}

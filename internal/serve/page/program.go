@@ -33,14 +33,17 @@ func (v *view) program() error {
 		return err
 	}
 	v.Name, v.Title = "program", v.Session
-	data := &programData{Snapshot: d, Counts: map[string]int{}, Begun: v.p.begunIn(v.Session)}
+	data := &programData{Snapshot: d, Counts: map[string]int{}}
+	_, data.Failed = v.p.begunIn(v.Session).outcome()
 	for i := range d.Blocks {
 		part, err := v.part(&d.Blocks[i])
 		if err != nil {
 			return err
 		}
 		data.Parts = append(data.Parts, part)
-		data.Counts[d.Blocks[i].Status]++
+		if status := d.Blocks[i].Status; status != "ran" && status != "reused" {
+			data.Counts[status]++
+		}
 	}
 	v.Data = data
 	return nil
@@ -51,7 +54,7 @@ type programData struct {
 	*query.Snapshot
 	Parts  []part
 	Counts map[string]int // of blocks, by status
-	Begun  *begun
+	Failed string         // why what a browser began last was not done
 }
 
 // snapshot asks for the whole program.
@@ -78,7 +81,9 @@ type part struct {
 type blockData struct {
 	*view
 	Block   *query.BlockView
-	Reason  string // why its last run did with it what it did
+	Reason  string           // why the last run did with it what it did
+	By      string           // the block that is the cause
+	Then    state.StepNumber // at which it ran
 	Source  template.HTML
 	Outputs []provenance.PageOutput
 	Failed  *state.ExecError
@@ -90,8 +95,12 @@ func (v *view) part(b *query.BlockView) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	reason, by := reasonOf(b)
 	data := blockData{
-		view: v, Block: b, Reason: reasonOf(b), Source: highlighted(b.Source, string(b.Dialect)), Outputs: outputs,
+		view: v, Block: b, Reason: reason, By: by, Source: highlighted(b.Source, string(b.Dialect)), Outputs: outputs,
+	}
+	if b.Status == "ran" { // always, or each run would change all parts
+		data.Then = b.RanAt
 	}
 	var out bytes.Buffer
 	if err := templates.ExecuteTemplate(&out, "block", &data); err != nil {
@@ -103,15 +112,18 @@ func (v *view) part(b *query.BlockView) (part, error) {
 }
 
 // reasonOf says in a sentence why the last run executed a block, or did not: the reason of the node with most to say.
-func reasonOf(b *query.BlockView) string {
+func reasonOf(b *query.BlockView) (text, by string) {
 	for _, status := range []string{"failed", "blocked", "ran", "not-reached"} {
 		for _, n := range b.Nodes {
-			if n.Status == status && n.Reason.Code != "" {
-				return query.Sentence(n.Reason)
+			if n.Status == status && n.Reason.Code != "" && n.Reason.Code != state.ReasonReused {
+				if by = blockOf(n.Reason.By); by == string(b.ID) {
+					by = ""
+				}
+				return because(status, n.Reason), by
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // parts answers with the parts that a browser asks for.
@@ -150,6 +162,7 @@ func (v *view) block() error {
 		return err
 	}
 	data := &blockPage{QueryBlock: one}
+	data.RanAt, data.Then = v.lastCauses(one.Block, one.Step.Number)
 	if data.Part, err = v.part(one.Block); err != nil {
 		return err
 	}
@@ -157,12 +170,23 @@ func (v *view) block() error {
 		if data.Why, err = ask[api.Why](v.r.Context(), v.p, &verb.Why{InSession: verb.In(v.Session), Block: id},
 			nil); err != nil {
 			data.Unplanned = err.Error()
+		} else {
+			for _, n := range data.Why.Nodes {
+				data.Did.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
+			}
+			for _, n := range data.Why.Next {
+				data.Next.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
+			}
 		}
 		affected, err := ask[api.QueryDependents](v.r.Context(), v.p,
 			&verb.Query{InSession: verb.In(v.Session), AffectedBy: id}, nil)
 		if err == nil {
 			data.Affected = affected
+			data.Unknown = slices.ContainsFunc(affected.Blocks, func(d query.Dependent) bool { return d.Seconds == 0 })
 		}
+	} else {
+		data.Did.known = v.valuesAround(one.Step.Number)
+		data.Did.of(one.Block)
 	}
 	versions, err := ask[api.QueryVersion](v.r.Context(), v.p,
 		&verb.Query{InSession: verb.In(v.Session), Version: id}, nil)
@@ -178,7 +202,11 @@ type blockPage struct {
 	*api.QueryBlock
 	Part      part
 	Why       *api.Why // nil at an earlier step
-	Unplanned string   // why Why is missing
+	Did, Next causes   // of the last run, and of the next
+	Then      []cause  // when it last ran, if the last run did not execute it
+	RanAt     state.StepNumber
+	Unknown   bool   // the cost of a block that a change affects
+	Unplanned string // why Why is missing
 	Affected  *api.QueryDependents
 	Versions  []query.VersionView
 }

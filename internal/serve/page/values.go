@@ -57,10 +57,12 @@ func (v *view) value() error {
 	d, err := ask[api.QueryValue](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Value: name,
 	}, nil)
-	if err != nil {
-		return err
-	}
 	data := &valueData{QueryValue: d}
+	if err != nil { // its text is not recorded, perhaps; what is known of it may be
+		if data.QueryValue, err = v.described(name, err); err != nil {
+			return err
+		}
+	}
 	// What it rests on is known of the present program alone.
 	if symbol, err := ask[api.QuerySymbol](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Symbol: name,
@@ -69,6 +71,29 @@ func (v *view) value() error {
 	}
 	v.Name, v.Title, v.Data = "value", name, data
 	return nil
+}
+
+// described is what is recorded of a value whose text cannot be had; why says why.
+func (v *view) described(name string, why error) (*api.QueryValue, error) {
+	d, err := v.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	var found *api.QueryValue
+	for _, b := range d.Blocks {
+		for _, n := range b.Nodes {
+			for _, w := range n.Writes {
+				if is, _ := variableOf(&w); is == name && w.Value != nil {
+					found = &api.QueryValue{ValueView: &query.ValueView{Name: name, Digest: w.Digest, By: n.Name,
+						Type: w.Value.Type, Shape: w.Value.Shape, Bytes: w.Value.Bytes, Text: why.Error()}}
+				}
+			}
+		}
+	}
+	if found == nil {
+		return nil, why
+	}
+	return found, nil
 }
 
 // valueData is what the view of a value shows.
@@ -80,7 +105,9 @@ type valueData struct {
 // evidence shows what a value, block or file rests on, down to the data.
 func (v *view) evidence() error {
 	of := v.query.Get("of")
-	d, err := ask[api.Evidence](v.r.Context(), v.p, &verb.Evidence{InSession: verb.In(v.Session), Of: of}, nil)
+	d, err := ask[api.Evidence](v.r.Context(), v.p, &verb.Evidence{
+		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Of: of,
+	}, nil)
 	if err != nil {
 		return err
 	}

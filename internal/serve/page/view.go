@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -105,7 +106,11 @@ func (v *view) At(name string, more ...string) string {
 
 // Now is the address of the same view after the last step.
 func (v *view) Now() string {
-	now := *v
-	now.AtStep = nil
-	return now.At(map[bool]string{true: "program", false: v.Name}[v.Name == "step"])
+	q := maps.Clone(v.query)
+	q.Del("step")
+	path := v.r.URL.Path
+	if v.Name == "step" {
+		path = root + "program"
+	}
+	return path + "?" + q.Encode()
 }

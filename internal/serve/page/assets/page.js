@@ -151,10 +151,12 @@ if (drawing) {
     for (const e of edges)
       e.classList.toggle("dim", lit.size > 0 && !(lit.has(e.dataset.from) && lit.has(e.dataset.to)));
   };
+  const chosen = drawing.querySelector(".chosen")?.dataset.node ?? "";
+  light(chosen);
   for (const node of drawing.querySelectorAll(".node")) {
     node.addEventListener("pointerenter", () => light(node.dataset.node));
-    node.addEventListener("pointerleave", () => light(""));
+    node.addEventListener("pointerleave", () => light(chosen));
     node.addEventListener("focus", () => light(node.dataset.node));
-    node.addEventListener("blur", () => light(""));
+    node.addEventListener("blur", () => light(chosen));
   }
 }

@@ -1,0 +1,142 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// cause is what a run did with parts of a block that it treated alike, and why.
+type cause struct {
+	Parts    string // the node, or the first and the last of several
+	Did      string
+	Because  string
+	By       string // the node that changed what was read, or failed
+	Was, Now string
+}
+
+// causes collects what a run did with the nodes of one block.
+type causes struct {
+	list  []cause
+	first string // node of the last cause
+	known map[valueKey]*state.ValueInfo
+}
+
+// valueKey is a value that a key had.
+type valueKey struct {
+	key    depgraph.Key
+	digest state.Digest
+}
+
+// add adds a node. Values that are given are those of the reason.
+func (c *causes) add(node, did string, r state.Reason, was, now *state.ValueInfo) {
+	x := cause{Parts: node, Did: did, Because: because(did, r), By: r.By}
+	if r.Was != "" || r.Now != "" {
+		if was == nil {
+			was = c.known[valueKey{r.Key, r.Was}]
+		}
+		if now == nil {
+			now = c.known[valueKey{r.Key, r.Now}]
+		}
+		x.Was, x.Now = described(was, r.Was), described(now, r.Now)
+	}
+	if n := len(c.list); n > 0 {
+		last := c.list[n-1]
+		last.Parts = x.Parts
+		if last == x {
+			c.list[n-1].Parts = c.first + " to " + node
+			return
+		}
+	}
+	c.first = node
+	c.list = append(c.list, x)
+}
+
+// because is a reason in a sentence.
+func because(did string, r state.Reason) string {
+	if r.Code == state.ReasonNew && did == "ran" {
+		return "it ran for the first time"
+	}
+	return query.Sentence(r)
+}
+
+// of adds the nodes of a block as a snapshot has them.
+func (c *causes) of(b *query.BlockView) []cause {
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		c.add(n.Name, n.Status, n.Reason, nil, nil)
+	}
+	return c.list
+}
+
+// stepsBack is how far back the history is searched for the run before, or for the one that executed a block.
+const stepsBack = 50
+
+// runsBefore returns the runs before a step, the last first.
+func (v *view) runsBefore(step state.StepNumber) (runs []state.StepNumber) {
+	limit := stepsBack
+	log, err := ask[api.Log](v.r.Context(), v.p,
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: step}, nil)
+	if err != nil {
+		return nil
+	}
+	for _, s := range log.Steps {
+		if s.Run != nil {
+			runs = append(runs, s.Number)
+		}
+	}
+	return runs
+}
+
+// valuesAround returns what is recorded of the values that differ from those after the run before.
+func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo {
+	known := map[valueKey]*state.ValueInfo{}
+	before := v.runsBefore(step)
+	if len(before) == 0 {
+		return known
+	}
+	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
+		InSession: verb.In(v.Session), From: strconv.Itoa(int(before[0])), To: strconv.Itoa(int(step)),
+	}, nil)
+	if err != nil {
+		return known
+	}
+	for _, b := range d.Blocks {
+		for _, x := range b.Values {
+			known[valueKey{x.Key, x.Was}], known[valueKey{x.Key, x.Now}] = x.WasValue, x.NowValue
+		}
+	}
+	return known
+}
+
+// lastCauses says why a block ran when it last ran, and at which step, if the run after now did not execute it.
+func (v *view) lastCauses(b *query.BlockView, now state.StepNumber) (at state.StepNumber, list []cause) {
+	executed := func(b *query.BlockView) bool {
+		return slices.ContainsFunc(b.Nodes, func(n query.NodeView) bool { return n.Reason.Code != state.ReasonReused })
+	}
+	runs := v.runsBefore(now + 1)
+	if len(b.Nodes) == 0 || b.RanAt == now && executed(b) {
+		return 0, nil
+	}
+	for _, run := range runs {
+		then, err := ask[api.QueryBlock](v.r.Context(), v.p, &verb.Query{
+			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: &run}, Block: string(b.ID),
+		}, nil)
+		if err != nil {
+			return 0, nil
+		}
+		if then.Block.RanAt == run && executed(then.Block) {
+			c := causes{known: v.valuesAround(run)}
+			return run, c.of(then.Block)
+		}
+	}
+	return 0, nil
+}
+
+// List are the causes, in the order of the nodes.
+func (c *causes) List() []cause { return c.list }
