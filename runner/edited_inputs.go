@@ -32,7 +32,7 @@ func noteEdits(
 		default:
 			continue
 		}
-		if !own(k.Name()) && wasEdited(k, p, base, began) {
+		if wasEdited(k, p, base, began) && !own(k.Name()) { // few are, and to ask for the owner costs another look
 			debugf("run", "%s was edited while a node ran that read it", k.Name())
 			found[k], any = state.Edited, true
 		}

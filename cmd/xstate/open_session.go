@@ -15,7 +15,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
-	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -28,7 +27,6 @@ type opened struct {
 	history *query.History
 	session *xstate.Session // nil: the record alone is asked
 	file    string          // the session's file; it may be gone
-	policy  *policy.Policy  // of a session that openMade opened
 	begins  bool            // nothing is recorded of it yet
 	remove  string          // a folder that goes with it
 }

@@ -186,8 +186,7 @@ func (a *app) openMade(ctx context.Context, name, folder, python, talk string) (
 	if err != nil {
 		return nil, errors.Join(err, a.closeStore(store))
 	}
-	return &opened{caller: a.caller, app: a, store: store, history: session.History(), session: session,
-		policy: so.Policy}, nil
+	return &opened{caller: a.caller, app: a, store: store, history: session.History(), session: session}, nil
 }
 
 func (c caller) isNoPath(arg string) bool {
