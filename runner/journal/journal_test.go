@@ -331,7 +331,8 @@ func TestToolDigestLent(t *testing.T) {
 	if d := digest(tool("g", "1")); d != first {
 		t.Errorf("beside another tool it is %q, want %q", d, first)
 	}
-	// It has no schema. A call that is not in the record says that nobody offers it, not that its arguments are wrong.
+	// It has no schema. A call that is not in the record says that no caller offers it, and not that its arguments are
+	// wrong.
 	if _, err := do(t, j, "f", `{"n": 1}`, 0); state.CodeOf(err) != CodeNoTool {
 		t.Errorf("without an offer a new call fails with %v, want %s", err, CodeNoTool)
 	}

@@ -78,7 +78,7 @@ func (p *Page) rightOf(r *http.Request) right {
 	return ""
 }
 
-// admitting lets in who has a right.
+// admitting lets a browser in if it has a right.
 func (p *Page) admitting(needed right, h func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch has := p.rightOf(r); {
@@ -100,5 +100,5 @@ func (p *Page) refuse(w http.ResponseWriter, status int) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = templates.ExecuteTemplate(w, "refused", message) // the client is gone
+	_ = templates().ExecuteTemplate(w, "refused", message) // the client is gone
 }

@@ -28,8 +28,8 @@ export function sandbox(engine: Engine, options: AloneOptions = {}): Experimenta
   const turn = turns();
   return {
     description:
-      `Commands are executed by Bash in the folder ${engine.server.folder}. They read and write this folder, and have ` +
-      "no network unless the policy of xstate allows it. Files are those of this folder.",
+      `Commands are executed by Bash in the folder ${engine.server.folder}. They read and write this folder, and ` +
+      "have no network unless the policy of xstate allows it. Files are those of this folder.",
     ...commands(engine, options, turn),
     ...files(engine.server, turn),
   };
@@ -62,7 +62,7 @@ function commands(engine: Engine, options: AloneOptions, turn: Turn) {
         stdout.end();
         stderr.end();
       });
-    exited.catch(() => {}); // nobody need wait
+    exited.catch(() => {}); // it may be that no caller waits
     const kill = async () => {
       killed = true;
       ended.abort();

@@ -54,7 +54,7 @@ def block(command: str, number: str) -> str:
 
 
 def unfinished(result: ExecResult) -> bool:
-    """Reports whether the block did not come to its end, as where a limit of the policy ended the command. It is to be
+    """Reports whether the block did not come to its end, because a limit of the policy ended the command. It is to be
     taken back then: the next command would try it again. One that waits for a decision stays."""
     return result.status not in ("ran", "reused", "waiting") and not result.taken_back
 

@@ -30,8 +30,8 @@ _ERRORS = {
 class Sandbox(BaseSandbox):
     """A sandbox whose commands are blocks of a session, in Bash. The tools for files are commands, too.
 
-    Each command is executed once, in a shell of its own, in the folder of the session. The folder is the sandbox's: no
-    other session, and nobody else, changes its files. timeout ends, in seconds, a command for which the call has none.
+    Each command is executed once, in a shell of its own, in the folder of the session. No other session, and no
+    other program, may change files in this folder. timeout ends, in seconds, a command for which the call has none.
 
     A call that LangGraph makes again, as it resumes a run, has its first result. Agent and call id are in the step's
     origin.

@@ -28,7 +28,10 @@ from agents.sandbox.session import (  # pyright: ignore[reportMissingImports]
     SandboxSessionState,
 )
 from agents.sandbox.session.workspace_payloads import coerce_write_payload  # pyright: ignore[reportMissingImports]
-from agents.sandbox.util.tar_utils import should_skip_tar_member, validate_tarfile  # pyright: ignore[reportMissingImports]
+from agents.sandbox.util.tar_utils import (  # pyright: ignore[reportMissingImports]
+    should_skip_tar_member,
+    validate_tarfile,
+)
 
 from .. import documents
 from .._async_client import AsyncEngine, AsyncSession
