@@ -23,10 +23,7 @@ const maxLabels = 60
 // SVG returns a drawing of the graph. Predicted flow is dashed, observed flow is solid, other edges are dotted.
 func (g *Graph) SVG() string {
 	l := newLayout(g)
-	width := 2.0 * margin
-	for _, s := range l.spots {
-		width = max(width, s.x+s.width/2+margin)
-	}
+	width, height := l.size()
 	var labels []placedLabel
 	if len(l.edges) <= maxLabels {
 		labels = l.placeLabels()
@@ -34,7 +31,6 @@ func (g *Graph) SVG() string {
 	for _, p := range labels {
 		width = max(width, p.x+p.width/2+margin)
 	}
-	height := max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %.0f %d">`+"\n",
 		width, height, width, height)
@@ -63,6 +59,15 @@ func (g *Graph) SVG() string {
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// size returns the room that the nodes and edges take.
+func (l *layout) size() (width float64, height int) {
+	width = 2 * margin
+	for _, s := range l.spots {
+		width = max(width, s.x+s.width/2+margin)
+	}
+	return width, max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin
 }
 
 func (l *layout) spotOf(id NodeID) *spot {
@@ -116,10 +121,8 @@ func Draw(nodes []NodeID, edges []Edge) *Drawing {
 		g.index[id] = i
 	}
 	l := newLayout(g)
-	d := &Drawing{Height: float64(max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin), Width: 2 * margin}
-	for _, s := range l.spots {
-		d.Width = max(d.Width, s.x+s.width/2+margin)
-	}
+	width, height := l.size()
+	d := &Drawing{Width: width, Height: float64(height)}
 	for _, id := range nodes {
 		s := l.spotOf(id)
 		d.Nodes = append(d.Nodes, DrawnNode{id, s.x - s.width/2, s.y() - nodeHeight/2, s.width, nodeHeight})

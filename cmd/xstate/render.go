@@ -149,12 +149,8 @@ func valueText(v *state.ValueInfo) string {
 
 // whoText renders agent, model and call, with something more between them and the call.
 func whoText(o xstate.Origin, more ...string) string {
-	who := o.Agent
-	if o.Model != "" {
-		who = strings.TrimSpace(who + " (" + o.Model + ")")
-	}
 	var parts []string
-	for _, p := range append(append([]string{who}, more...), o.CallID) {
+	for _, p := range append(append([]string{term.Agent(o)}, more...), o.CallID) {
 		if p != "" {
 			parts = append(parts, p)
 		}

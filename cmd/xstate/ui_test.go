@@ -101,12 +101,19 @@ total = sum(rows)
 print("total", total)
 `
 
-// TestPage reads every view of a session, before and after an edit.
-func TestPage(t *testing.T) {
-	t.Parallel()
+// servedProgram is a server whose store has a session of pageProgram, p.py.
+func servedProgram(t *testing.T) *inServer {
+	t.Helper()
 	s := newInServer(t, serve.Options{})
 	s.write("p.py", pageProgram)
 	s.done(nil, "run", "p.py")
+	return s
+}
+
+// TestPage reads every view of a session, before and after an edit.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s := servedProgram(t)
 	b := newBrowser(t, s, false)
 	b.shows("/ui/", `href="/ui/program?session=p.py"`)
 	b.shows("/ui/program?session=p.py", `id="b-data"`, "total 6", "it ran for the first time")
@@ -124,6 +131,11 @@ func TestPage(t *testing.T) {
 	b.shows("/ui/step?session=p.py&step=4", `class="removed"`, "rows = [1, 2, 4]")
 	b.shows("/ui/program?session=p.py&step=3", "total 6", "after step 3")
 
+	s.write("empty.py", "x = 1\n")
+	s.done(nil, "run", "empty.py")
+	s.done(nil, "undo", "empty.py", "1", "--keep-file")
+	b.shows("/ui/graph?session=empty.py&around=b1", "0 blocks")
+
 	for _, path := range []string{"program?session=none.py", "block?session=p.py&block=none", "step?session=p.py",
 		"value?session=p.py&name=none", "program?session=p.py&step=99", "nothing"} {
 		if status, page := b.get("/ui/" + path); status != http.StatusNotFound || strings.Contains(page, "internal") {
@@ -135,9 +147,7 @@ func TestPage(t *testing.T) {
 // TestPageAdmits tries to get in without an invitation, and to do with one more than it allows.
 func TestPageAdmits(t *testing.T) {
 	t.Parallel()
-	s := newInServer(t, serve.Options{})
-	s.write("p.py", pageProgram)
-	s.done(nil, "run", "p.py")
+	s := servedProgram(t)
 	looks, edits := newBrowser(t, s, false), newBrowser(t, s, true)
 	form := url.Values{"session": {"p.py"}}
 	status := func(want int, what string, got int, page string) {
@@ -265,9 +275,7 @@ func withoutSources(page string) string {
 // TestPageChanges runs, edits and takes back from the page, and follows by its events.
 func TestPageChanges(t *testing.T) {
 	t.Parallel()
-	s := newInServer(t, serve.Options{})
-	s.write("p.py", pageProgram)
-	s.done(nil, "run", "p.py")
+	s := servedProgram(t)
 	b := newBrowser(t, s, true)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

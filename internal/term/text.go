@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/xstate-engine/xstate/state"
 )
 
 // Seconds renders a duration for people, in two or three digits.
@@ -39,6 +41,14 @@ func Plural(n int, one string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// Agent renders the agent of a step, and its model.
+func Agent(o state.Origin) string {
+	if o.Model == "" {
+		return o.Agent
+	}
+	return strings.TrimSpace(o.Agent + " (" + o.Model + ")")
 }
 
 // Indent puts a margin before every line.

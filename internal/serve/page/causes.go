@@ -81,7 +81,7 @@ const stepsBack = 50
 func (v *view) runsBefore(step state.StepNumber) (runs []state.StepNumber) {
 	limit := stepsBack
 	log, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: step}, nil)
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: step})
 	if err != nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo
 	}
 	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
 		InSession: verb.In(v.Session), From: strconv.Itoa(int(before[0])), To: strconv.Itoa(int(step)),
-	}, nil)
+	})
 	if err != nil {
 		return known
 	}
@@ -114,19 +114,18 @@ func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo
 	return known
 }
 
-// lastCauses says why a block ran when it last ran, and at which step, if the run after now did not execute it.
+// lastCauses says why a block ran when it last ran, and at which step, if the run at now did not execute it.
 func (v *view) lastCauses(b *query.BlockView, now state.StepNumber) (at state.StepNumber, list []cause) {
 	executed := func(b *query.BlockView) bool {
 		return slices.ContainsFunc(b.Nodes, func(n query.NodeView) bool { return n.Reason.Code != state.ReasonReused })
 	}
-	runs := v.runsBefore(now + 1)
 	if len(b.Nodes) == 0 || b.RanAt == now && executed(b) {
 		return 0, nil
 	}
-	for _, run := range runs {
+	for _, run := range v.runsBefore(now + 1) {
 		then, err := ask[api.QueryBlock](v.r.Context(), v.p, &verb.Query{
 			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: &run}, Block: string(b.ID),
-		}, nil)
+		})
 		if err != nil {
 			return 0, nil
 		}

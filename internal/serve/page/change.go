@@ -8,7 +8,6 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
-	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -18,7 +17,7 @@ var origin = state.Origin{Client: "page"}
 // run runs what is new, edited or affected.
 func (p *Page) run(w http.ResponseWriter, r *http.Request) {
 	session := r.FormValue("session")
-	d, err := ask[api.Status](r.Context(), p, &verb.Status{}, nil)
+	d, err := ask[api.Status](r.Context(), p, &verb.Status{})
 	if err == nil {
 		request := &verb.Run{InSession: verb.In(session), Origin: origin}
 		for _, s := range d.Sessions {
@@ -50,7 +49,7 @@ func createText(source string) string {
 func (p *Page) undo(w http.ResponseWriter, r *http.Request) {
 	session := r.FormValue("session")
 	_, err := ask[api.Undo](r.Context(), p,
-		&verb.Undo{InSession: verb.In(session), Steps: r.FormValue("step"), Origin: origin}, nil)
+		&verb.Undo{InSession: verb.In(session), Steps: r.FormValue("step"), Origin: origin})
 	p.changed(w, r, err)
 }
 
@@ -61,7 +60,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request) {
 		_, err = ask[api.Approve](r.Context(), p, &verb.Approve{
 			Calls: []state.CallID{state.CallID(id)}, Deny: r.FormValue("answer") == "deny",
 			Choice: r.FormValue("choice"), Reason: r.FormValue("reason"),
-		}, nil)
+		})
 	}
 	p.changed(w, r, err)
 }
@@ -100,10 +99,7 @@ func (p *Page) begin(session string, request verb.Request) error {
 		ctx = context.Background()
 	}
 	go func() {
-		_, failed := p.Operations.Operate(ctx, verb.Call{
-			Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API,
-			Event: b.add,
-		})
+		_, failed := p.operate(ctx, request, b.add)
 		b.end(failed)
 	}()
 	return nil

@@ -2,11 +2,13 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/term"
@@ -24,7 +26,10 @@ var tabs = []tab{
 //go:embed assets
 var files embed.FS
 
-var templates = template.Must(template.New("page").Funcs(functions).ParseFS(files, "assets/*.tmpl"))
+// templates are read for the first view: every command would wait for it at its start.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(functions).ParseFS(files, "assets/*.tmpl"))
+})
 
 // addresser makes the addresses of views.
 type addresser interface {
@@ -35,7 +40,7 @@ type addresser interface {
 var functions = template.FuncMap{
 	"tabs": func() []tab { return tabs }, "seconds": seconds, "size": term.Size, "sentence": query.Sentence,
 	"who": who, "short": short, "difflines": diffLines, "accesses": accesses, "blockof": blockOf, "json": compact,
-	"described": described, "count": count,
+	"described": described, "count": term.Plural,
 	"causesin": func(v addresser, list any) map[string]any { return map[string]any{"View": v, "List": list} },
 	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -43,37 +48,17 @@ var functions = template.FuncMap{
 	"indent":   func(n int) string { return strings.Repeat("  ", n) },
 }
 
-// seconds is a time for people.
+// seconds is a time for people; "" if none is recorded.
 func seconds(s float64) string {
-	switch {
-	case s == 0:
+	if s == 0 {
 		return ""
-	case s < 0.001:
-		return "<1 ms"
-	case s < 0.1:
-		return fmt.Sprintf("%.0f ms", s*1000)
 	}
-	return fmt.Sprintf("%.2f s", s)
-}
-
-// count is a number of things.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return term.Seconds(s)
 }
 
 // who is the author of a step.
 func who(o state.Origin) string {
-	text := o.Agent
-	if o.Model != "" {
-		text = strings.TrimSpace(text + " (" + o.Model + ")")
-	}
-	if text == "" {
-		text = o.Client
-	}
-	return text
+	return cmp.Or(term.Agent(o), o.Client)
 }
 
 // short is the beginning of a digest.
@@ -81,7 +66,7 @@ func short(d state.Digest) string {
 	if d == state.Absent {
 		return "nothing"
 	}
-	return string(d[:min(len(d), 10)])
+	return term.Short(string(d))
 }
 
 // described is a value in a few words, by what is recorded of it.

@@ -50,7 +50,7 @@ func (v *view) graph() error {
 		return err
 	}
 	shown := maps.Clone(data.Blocks)
-	if data.Total > mostDrawn || v.query.Get("around") != "" {
+	if data.Total > mostDrawn || data.Total > 0 && v.query.Get("around") != "" {
 		data.Around = cmp.Or(v.query.Get("around"), data.Focused, string(d.Blocks[0].ID))
 		shown = data.around(data.Around)
 	}
@@ -96,7 +96,7 @@ func (v *view) predict(d *query.Snapshot, g *graphData) error {
 	for _, b := range d.Blocks {
 		readers, err := ask[api.QueryDependents](v.r.Context(), v.p, &verb.Query{
 			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, DependsOn: string(b.ID),
-		}, nil)
+		})
 		if err != nil {
 			return err
 		}

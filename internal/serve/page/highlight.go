@@ -4,6 +4,9 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // words are how the tokens of a language look: comments, strings, numbers and names, in this order.
@@ -19,50 +22,35 @@ const (
 )
 
 // languages color the sources. They read no syntax: a token that they take for another one has another color, and
-// nothing else.
-var languages = map[string]words{
-	"python": {
-		regexp.MustCompile(`(#[^\n]*)|((?i:[rbfu]{0,2})(?:(?s:"""(?:\\.|.)*?"""|'''(?:\\.|.)*?''')|` + quoted +
-			`))|(` + number + `)|(` + name + `)`),
-		set(`False None True and as assert async await break case class continue def del elif else except finally for
-			from global if import in is lambda match nonlocal not or pass raise return try while with yield`),
-	},
-	"javascript": {
-		regexp.MustCompile(`(//[^\n]*|(?s:/\*.*?\*/))|(` + quoted + "|(?s:`(?:\\\\.|[^`\\\\])*`)" + `)|(` + number +
-			`)|(` + name + `)`),
-		set(`as async await break case catch class const continue debugger default delete do else enum export extends
-			false finally for from function if import in instanceof interface let new null of return static super switch
-			this throw true try type typeof undefined var void while with yield`),
-	},
-	"bash": {
-		regexp.MustCompile(`(?m)((?:^|\s)#[^\n]*)|((?s:"(?:\\.|[^"\\])*"|'[^']*'))|(` + number + `)|(` + name + `)`),
-		set(`case do done elif else esac export fi for function if in local readonly return select set shift then until
-			while`),
-	},
-}
-
-func set(text string) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		found[w] = true
+// nothing else. They are made for the first view.
+var languages = sync.OnceValue(func() map[string]words {
+	return map[string]words{
+		"python": {
+			regexp.MustCompile(`(#[^\n]*)|((?i:[rbfu]{0,2})(?:(?s:"""(?:\\.|.)*?"""|'''(?:\\.|.)*?''')|` + quoted +
+				`))|(` + number + `)|(` + name + `)`),
+			syntax.Words(`False None True and as assert async await break case class continue def del elif else except
+				finally for from global if import in is lambda match nonlocal not or pass raise return try while with
+				yield`),
+		},
+		"javascript": {
+			regexp.MustCompile(`(//[^\n]*|(?s:/\*.*?\*/))|(` + quoted + "|(?s:`(?:\\\\.|[^`\\\\])*`)" + `)|(` +
+				number + `)|(` + name + `)`),
+			syntax.Words(`as async await break case catch class const continue debugger default delete do else enum
+				export extends false finally for from function if import in instanceof interface let new null of return
+				static super switch this throw true try type typeof undefined var void while with yield`),
+		},
+		"bash": {
+			regexp.MustCompile(`(?m)((?:^|\s)#[^\n]*)|((?s:"(?:\\.|[^"\\])*"|'[^']*'))|(` + number + `)|(` + name +
+				`)`),
+			syntax.Words(`case do done elif else esac export fi for function if in local readonly return select set
+				shift then until while`),
+		},
 	}
-	return found
-}
-
-// languageOf is the language whose colors a dialect has.
-func languageOf(dialect string) words {
-	switch dialect {
-	case "javascript", "typescript", "tsx", "jsx":
-		return languages["javascript"]
-	case "bash", "sh", "shell":
-		return languages["bash"]
-	}
-	return languages["python"]
-}
+})
 
 // highlighted returns a source as HTML, its tokens in elements with the class c, s, n or k.
 func highlighted(source, dialect string) template.HTML {
-	language := languageOf(dialect)
+	language := languages()[syntax.Family(dialect)]
 	var out strings.Builder
 	last := 0
 	for _, m := range language.tokens.FindAllStringSubmatchIndex(source, -1) {

@@ -17,7 +17,7 @@ func (v *view) history() error {
 	limit := listedSteps
 	after, _ := strconv.ParseUint(v.query.Get("after"), 10, 32) // 0: from the newest
 	d, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: state.StepNumber(after)}, nil)
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: state.StepNumber(after)})
 	if err != nil {
 		return err
 	}
@@ -48,29 +48,29 @@ func (v *view) step() error {
 	if v.AtStep == nil {
 		return &failure{api.Error{Message: "the address names no step", Hint: "choose one in the history"}}
 	}
-	n, limit := *v.AtStep, 1
+	n, limit := *v.AtStep, 2
 	log, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: n + 1}, nil)
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: n + 2})
 	if err != nil {
 		return err
 	}
 	v.Session = log.Session
 	data := &stepData{}
-	if len(log.Steps) == 1 && log.Steps[0].Number == n {
-		data.Entry = &log.Steps[0].Entry
+	for i := range log.Steps { // that step, and before it the next
+		switch s := &log.Steps[i]; s.Number {
+		case n:
+			data.Entry = &s.Entry
+		case n + 1:
+			data.Next = s.Number
+		}
 	}
 	if n > 0 {
 		data.Before = n - 1
 		if data.Diff, err = ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
 			InSession: verb.In(v.Session), From: strconv.Itoa(int(n - 1)), To: strconv.Itoa(int(n)),
-		}, nil); err != nil {
+		}); err != nil {
 			return err
 		}
-	}
-	limit = 1
-	last, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit}, nil)
-	if err == nil && len(last.Steps) > 0 && last.Steps[0].Number > n {
-		data.Next = n + 1
 	}
 	if data.Entry != nil && data.Entry.Run != nil {
 		if data.Run, err = v.ranIn(n); err != nil {
@@ -78,7 +78,7 @@ func (v *view) step() error {
 		}
 	}
 	patches, err := ask[api.QueryPatch](v.r.Context(), v.p,
-		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))}, nil)
+		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))})
 	if err == nil { // it is no edit
 		data.Parts = patches.Patches
 	}

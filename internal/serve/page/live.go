@@ -95,7 +95,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 // stampOf looks at a session. Hashes are made if it has another step than last.
 func (p *Page) stampOf(ctx context.Context, session string, last *stamp) (*stamp, error) {
 	limit := 1
-	log, err := ask[api.Log](ctx, p, &verb.Log{InSession: verb.In(session), Limit: &limit}, nil)
+	log, err := ask[api.Log](ctx, p, &verb.Log{InSession: verb.In(session), Limit: &limit})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 // sessions lists the sessions of the store.
 func (v *view) sessions() error {
-	d, err := ask[api.Status](v.r.Context(), v.p, &verb.Status{}, nil)
+	d, err := ask[api.Status](v.r.Context(), v.p, &verb.Status{})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (v *view) snapshot() (*query.Snapshot, error) {
 	all := 0
 	d, err := ask[api.Query](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Limit: &all,
-	}, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (v *view) part(b *query.BlockView) (part, error) {
 		data.Then = b.RanAt
 	}
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "block", &data); err != nil {
+	if err := templates().ExecuteTemplate(&out, "block", &data); err != nil {
 		return part{}, fmt.Errorf("render block %s: %w", b.ID, err)
 	}
 	sum := fnv.New64a()
@@ -157,7 +157,7 @@ func (v *view) block() error {
 	id := v.query.Get("block")
 	one, err := ask[api.QueryBlock](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Block: id,
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -167,19 +167,19 @@ func (v *view) block() error {
 		return err
 	}
 	if v.AtStep == nil {
-		if data.Why, err = ask[api.Why](v.r.Context(), v.p, &verb.Why{InSession: verb.In(v.Session), Block: id},
-			nil); err != nil {
+		why, err := ask[api.Why](v.r.Context(), v.p, &verb.Why{InSession: verb.In(v.Session), Block: id})
+		if err != nil {
 			data.Unplanned = err.Error()
 		} else {
-			for _, n := range data.Why.Nodes {
+			for _, n := range why.Nodes {
 				data.Did.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
 			}
-			for _, n := range data.Why.Next {
+			for _, n := range why.Next {
 				data.Next.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
 			}
 		}
 		affected, err := ask[api.QueryDependents](v.r.Context(), v.p,
-			&verb.Query{InSession: verb.In(v.Session), AffectedBy: id}, nil)
+			&verb.Query{InSession: verb.In(v.Session), AffectedBy: id})
 		if err == nil {
 			data.Affected = affected
 			data.Unknown = slices.ContainsFunc(affected.Blocks, func(d query.Dependent) bool { return d.Seconds == 0 })
@@ -189,7 +189,7 @@ func (v *view) block() error {
 		data.Did.of(one.Block)
 	}
 	versions, err := ask[api.QueryVersion](v.r.Context(), v.p,
-		&verb.Query{InSession: verb.In(v.Session), Version: id}, nil)
+		&verb.Query{InSession: verb.In(v.Session), Version: id})
 	if err == nil {
 		data.Versions = versions.Versions
 	}
@@ -201,12 +201,11 @@ func (v *view) block() error {
 type blockPage struct {
 	*api.QueryBlock
 	Part      part
-	Why       *api.Why // nil at an earlier step
-	Did, Next causes   // of the last run, and of the next
-	Then      []cause  // when it last ran, if the last run did not execute it
+	Did, Next causes  // of the last run, and of the next
+	Then      []cause // when it last ran, if the last run did not execute it
 	RanAt     state.StepNumber
 	Unknown   bool   // the cost of a block that a change affects
-	Unplanned string // why Why is missing
+	Unplanned string // why it is not known what the next run would do
 	Affected  *api.QueryDependents
 	Versions  []query.VersionView
 }

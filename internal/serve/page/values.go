@@ -13,10 +13,12 @@ import (
 
 // variable is a name of the program with the value that it has after a step.
 type variable struct {
-	Name  string
-	Value *state.ValueInfo
-	Block state.BlockID // that bound it last
-	Stale bool
+	Name   string
+	Value  *state.ValueInfo
+	Digest state.Digest
+	Block  state.BlockID // that bound it last
+	By     string        // the node of it
+	Stale  bool
 }
 
 // values lists the variables of the program after a step.
@@ -25,18 +27,7 @@ func (v *view) values() error {
 	if err != nil {
 		return err
 	}
-	found := map[string]variable{}
-	for _, b := range d.Blocks {
-		for _, n := range b.Nodes {
-			for _, w := range n.Writes {
-				if name, is := variableOf(&w); is && w.Digest == state.Absent {
-					delete(found, name)
-				} else if is {
-					found[name] = variable{Name: name, Value: w.Value, Block: b.ID, Stale: w.Stale}
-				}
-			}
-		}
-	}
+	found := variablesOf(d)
 	var list []variable
 	for _, x := range found {
 		list = append(list, x)
@@ -46,9 +37,23 @@ func (v *view) values() error {
 	return nil
 }
 
-// variableOf returns the name of a variable that an access is about.
-func variableOf(a *query.AccessView) (name string, is bool) {
-	return strings.CutPrefix(string(a.Key), "var:")
+// variablesOf returns the variables of the program, by name.
+func variablesOf(d *query.Snapshot) map[string]variable {
+	found := map[string]variable{}
+	for _, b := range d.Blocks {
+		for _, n := range b.Nodes {
+			for _, w := range n.Writes {
+				name, is := strings.CutPrefix(string(w.Key), "var:")
+				if is && w.Digest == state.Absent {
+					delete(found, name)
+				} else if is {
+					found[name] = variable{Name: name, Value: w.Value, Digest: w.Digest, Block: b.ID, By: n.Name,
+						Stale: w.Stale}
+				}
+			}
+		}
+	}
+	return found
 }
 
 // value shows one variable.
@@ -56,17 +61,16 @@ func (v *view) value() error {
 	name := v.query.Get("name")
 	d, err := ask[api.QueryValue](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Value: name,
-	}, nil)
+	})
 	data := &valueData{QueryValue: d}
 	if err != nil { // its text is not recorded, perhaps; what is known of it may be
 		if data.QueryValue, err = v.described(name, err); err != nil {
 			return err
 		}
 	}
-	// What it rests on is known of the present program alone.
 	if symbol, err := ask[api.QuerySymbol](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Symbol: name,
-	}, nil); err == nil {
+	}); err == nil {
 		data.Symbol = symbol
 	}
 	v.Name, v.Title, v.Data = "value", name, data
@@ -79,21 +83,12 @@ func (v *view) described(name string, why error) (*api.QueryValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found *api.QueryValue
-	for _, b := range d.Blocks {
-		for _, n := range b.Nodes {
-			for _, w := range n.Writes {
-				if is, _ := variableOf(&w); is == name && w.Value != nil {
-					found = &api.QueryValue{ValueView: &query.ValueView{Name: name, Digest: w.Digest, By: n.Name,
-						Type: w.Value.Type, Shape: w.Value.Shape, Bytes: w.Value.Bytes, Text: why.Error()}}
-				}
-			}
-		}
-	}
-	if found == nil {
+	x, known := variablesOf(d)[name]
+	if !known || x.Value == nil {
 		return nil, why
 	}
-	return found, nil
+	return &api.QueryValue{ValueView: &query.ValueView{Name: name, Digest: x.Digest, By: x.By,
+		Type: x.Value.Type, Shape: x.Value.Shape, Bytes: x.Value.Bytes, Text: why.Error()}}, nil
 }
 
 // valueData is what the view of a value shows.
@@ -102,12 +97,12 @@ type valueData struct {
 	Symbol *api.QuerySymbol // nil if it is not known
 }
 
-// evidence shows what a value, block or file rests on, down to the data.
+// evidence shows the code, the data and the edits that a value, a block or a file depends on.
 func (v *view) evidence() error {
 	of := v.query.Get("of")
 	d, err := ask[api.Evidence](v.r.Context(), v.p, &verb.Evidence{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Of: of,
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -117,7 +112,7 @@ func (v *view) evidence() error {
 
 // calls lists the calls of tools and models, those that wait first.
 func (v *view) calls() error {
-	d, err := ask[api.Calls](v.r.Context(), v.p, &verb.Calls{InSession: verb.In(v.Session)}, nil)
+	d, err := ask[api.Calls](v.r.Context(), v.p, &verb.Calls{InSession: verb.In(v.Session)})
 	if err != nil {
 		return err
 	}

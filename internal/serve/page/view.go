@@ -54,7 +54,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request) *view {
 // send writes the view as a whole, or nothing of it.
 func (v *view) send(status int) {
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "layout", v); err != nil {
+	if err := templates().ExecuteTemplate(&out, "layout", v); err != nil {
 		http.Error(v.w, "internal error: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -78,11 +78,16 @@ func (v *view) fail(err error) {
 	v.send(http.StatusNotFound)
 }
 
-// ask carries an operation out and returns its document.
-func ask[D any](ctx context.Context, p *Page, request verb.Request, event func(api.Event)) (*D, error) {
-	answer, failed := p.Operations.Operate(ctx, verb.Call{
-		Request: request, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API, Event: event,
+// operate carries an operation out. event gets what happens; nil: it is not wanted.
+func (p *Page) operate(ctx context.Context, r verb.Request, event func(api.Event)) (answer any, failed *api.Error) {
+	return p.Operations.Operate(ctx, verb.Call{
+		Request: r, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API, Event: event,
 	})
+}
+
+// ask carries an operation out and returns its document.
+func ask[D any](ctx context.Context, p *Page, request verb.Request) (*D, error) {
+	answer, failed := p.operate(ctx, request, nil)
 	if failed != nil {
 		return nil, &failure{*failed}
 	}
