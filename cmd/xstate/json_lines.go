@@ -11,7 +11,7 @@ import (
 
 // runEvent returns the event for what a run reports.
 func runEvent(e runner.Event) api.Event {
-	event := api.Event{Event: e.Kind, Block: e.Block, Seconds: micro(e.Seconds)}
+	event := api.Event{Event: e.Kind, Block: e.Block, Seconds: micro(e.Seconds), Expected: micro(e.Expected)}
 	if e.Kind == "output" {
 		event.Output = &e.Output
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -15,6 +16,7 @@ import (
 type running struct {
 	id string
 	*telemetry.Run
+	feed  *serve.Feed // nil without a server
 	ended func()
 
 	mu   sync.Mutex
@@ -27,11 +29,19 @@ func (a *app) beginRun(
 ) (context.Context, *running) {
 	r := &running{id: serve.NewRunID(), ended: func() {}, made: map[state.CallID]state.Call{}}
 	if a.server != nil {
-		ctx, r.ended = a.server.Pool.Begin(ctx, r.id, session.Name(), verb)
+		ctx, r.feed, r.ended = a.server.Pool.Begin(ctx, r.id, session.Name(), verb)
 	}
 	ctx, r.Run = a.exported.Begin(ctx, telemetry.RunInfo{ID: r.id, Verb: verb, Session: session.Name(), Origin: origin,
 		State: a.env("TRACESTATE"), Read: session.Store().State().Read})
 	return journal.WithTrace(ctx, journal.Trace{OnCall: r.call}), r
+}
+
+// Event tells telemetry, and those who follow the run in a browser, what it reports.
+func (r *running) Event(e runner.Event) {
+	r.Run.Event(e)
+	if r.feed != nil {
+		r.feed.Add(runEvent(e))
+	}
 }
 
 // call keeps a call that the run made.

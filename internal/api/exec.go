@@ -93,9 +93,11 @@ type Event struct {
 	Other   bool                     `json:"other,omitempty"`   // by exec: the block is none that the code became
 	Output  *output.Output           `json:"output,omitempty"`  // in output: as it comes, never clipped
 	Seconds float64                  `json:"seconds,omitempty"` // in end
-	Error   *Error                   `json:"error,omitempty"`   // in error
-	Exec    *Exec                    `json:"exec,omitempty"`    // in done, by exec
-	Result  *Run                     `json:"result,omitempty"`  // in done, by run
+	// Expected is how long the node took when it last ran, in begin; absent if it is not known.
+	Expected float64 `json:"expected_seconds,omitempty"`
+	Error    *Error  `json:"error,omitempty"`  // in error
+	Exec     *Exec   `json:"exec,omitempty"`   // in done, by exec
+	Result   *Run    `json:"result,omitempty"` // in done, by run
 
 	// For the event call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys
 	// are one.

@@ -320,6 +320,7 @@ func (p *Pool) Close() error {
 type run struct {
 	api.ServedRun
 	cancel context.CancelFunc
+	feed   *Feed
 }
 
 // NewRunID draws the name of a run.
@@ -329,13 +330,14 @@ func NewRunID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Begin notes a run, so that Interrupt can end it. The caller calls end.
-func (p *Pool) Begin(ctx context.Context, id, session, verb string) (_ context.Context, end func()) {
+// Begin notes a run, so that Interrupt can end it and others follow what it adds to its feed. The caller calls end.
+func (p *Pool) Begin(ctx context.Context, id, session, verb string) (_ context.Context, feed *Feed, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	feed = newFeed()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runs[id] = &run{api.ServedRun{Run: id, Session: session, Verb: verb, Since: time.Now().UTC()}, cancel}
-	return ctx, func() {
+	p.runs[id] = &run{api.ServedRun{Run: id, Session: session, Verb: verb, Since: time.Now().UTC()}, cancel, feed}
+	return ctx, feed, func() {
 		p.mu.Lock()
 		delete(p.runs, id)
 		p.mu.Unlock()
@@ -352,6 +354,18 @@ func (p *Pool) Interrupt(id string) bool {
 		r.cancel()
 	}
 	return r != nil
+}
+
+// Feed returns what the current run of a session reports; nil if it has none.
+func (p *Pool) Feed(session string) *Feed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.runs {
+		if r.Session == session {
+			return r.feed
+		}
+	}
+	return nil
 }
 
 // Runs returns the current runs, the oldest first.

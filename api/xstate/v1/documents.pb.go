@@ -4571,24 +4571,25 @@ func (x *Error) GetConflicts() []*Conflict {
 }
 
 type Event struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Version        int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Event          string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	Run            string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
-	Blocks         map[string]string      `protobuf:"bytes,15,rep,name=blocks,proto3" json:"blocks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Block          string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
-	Other          bool                   `protobuf:"varint,14,opt,name=other,proto3" json:"other,omitempty"`
-	Output         *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
-	Seconds        float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Error          *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
-	Exec           *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
-	Result         *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
-	Call           int32                  `protobuf:"varint,10,opt,name=call,proto3" json:"call,omitempty"`
-	Tool           string                 `protobuf:"bytes,11,opt,name=tool,proto3" json:"tool,omitempty"`
-	Args           *structpb.Value        `protobuf:"bytes,12,opt,name=args,proto3" json:"args,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Version         int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Event           string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	Run             string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
+	Blocks          map[string]string      `protobuf:"bytes,15,rep,name=blocks,proto3" json:"blocks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Block           string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
+	Other           bool                   `protobuf:"varint,14,opt,name=other,proto3" json:"other,omitempty"`
+	Output          *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
+	Seconds         float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	ExpectedSeconds float64                `protobuf:"fixed64,16,opt,name=expected_seconds,json=expectedSeconds,proto3" json:"expected_seconds,omitempty"`
+	Error           *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	Exec            *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
+	Result          *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
+	Call            int32                  `protobuf:"varint,10,opt,name=call,proto3" json:"call,omitempty"`
+	Tool            string                 `protobuf:"bytes,11,opt,name=tool,proto3" json:"tool,omitempty"`
+	Args            *structpb.Value        `protobuf:"bytes,12,opt,name=args,proto3" json:"args,omitempty"`
+	IdempotencyKey  string                 `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -4673,6 +4674,13 @@ func (x *Event) GetOutput() *Output {
 func (x *Event) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Event) GetExpectedSeconds() float64 {
+	if x != nil {
+		return x.ExpectedSeconds
 	}
 	return 0
 }
@@ -12756,7 +12764,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x9d\x04\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xc8\x04\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
@@ -12765,7 +12773,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12\x14\n" +
 	"\x05other\x18\x0e \x01(\bR\x05other\x12)\n" +
 	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12&\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12)\n" +
+	"\x10expected_seconds\x18\x10 \x01(\x01R\x0fexpectedSeconds\x12&\n" +
 	"\x05error\x18\a \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
 	"\x04exec\x18\b \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
 	"\x06result\x18\t \x01(\v2\x0e.xstate.v1.RunR\x06result\x12\x12\n" +

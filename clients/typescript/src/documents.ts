@@ -509,6 +509,7 @@ export interface Event {
   other?: boolean;
   output?: Output;
   seconds?: number;
+  expected_seconds?: number;
   error?: Error;
   exec?: Exec;
   result?: Run;

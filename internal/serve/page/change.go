@@ -88,7 +88,7 @@ func (p *Page) begin(session string, request verb.Request) error {
 		return &failure{api.Error{Code: state.CodeBusy, Message: "a run of this session has not ended yet",
 			Hint: "wait for its end"}}
 	}
-	b := newBegun()
+	b := &begun{}
 	if p.begun == nil {
 		p.begun = map[string]*begun{}
 	}
@@ -99,7 +99,7 @@ func (p *Page) begin(session string, request verb.Request) error {
 		ctx = context.Background()
 	}
 	go func() {
-		_, failed := p.operate(ctx, request, b.add)
+		_, failed := p.operate(ctx, request)
 		b.end(failed)
 	}()
 	return nil

@@ -12,9 +12,11 @@ import (
 // root is where the paths of all views begin.
 const root = serve.PagePath
 
-// Runs are the calls that run a program now.
+// Runs are the calls that run a program now, by whichever door they came.
 type Runs interface {
 	Runs() []api.ServedRun
+	// Feed is what the run of a session reports; nil if it has none.
+	Feed(session string) *serve.Feed
 }
 
 // Page answers the requests of browsers about one store.
@@ -30,6 +32,7 @@ type Page struct {
 	mu          sync.Mutex
 	invitations []invitation
 	begun       map[string]*begun // by session: what a browser began last
+	renderings  renderings
 }
 
 // right is what a browser may do.

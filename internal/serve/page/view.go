@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // view is one page for one request.
@@ -25,6 +26,7 @@ type view struct {
 	Title   string
 	Session string
 	AtStep  *state.StepNumber // nil: the last
+	Step    state.StepNumber  // the last one, before the view was made
 	Edit    bool              // the browser may change sessions
 	Data    any
 }
@@ -33,6 +35,13 @@ type view struct {
 func (p *Page) showing(show func(*view) error) http.HandlerFunc {
 	return p.admitting(rightLook, func(w http.ResponseWriter, r *http.Request) {
 		v := p.view(w, r)
+		if v.Session != "" && v.AtStep == nil {
+			limit := 1
+			log, err := ask[api.Log](r.Context(), p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit})
+			if err == nil && len(log.Steps) > 0 {
+				v.Step = log.Steps[0].Number
+			}
+		}
 		if err := show(v); err != nil {
 			v.fail(err)
 			return
@@ -78,16 +87,16 @@ func (v *view) fail(err error) {
 	v.send(http.StatusNotFound)
 }
 
-// operate carries an operation out. event gets what happens; nil: it is not wanted.
-func (p *Page) operate(ctx context.Context, r verb.Request, event func(api.Event)) (answer any, failed *api.Error) {
+// operate carries an operation out.
+func (p *Page) operate(ctx context.Context, r verb.Request) (answer any, failed *api.Error) {
 	return p.Operations.Operate(ctx, verb.Call{
-		Request: r, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API, Event: event,
+		Request: r, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API,
 	})
 }
 
 // ask carries an operation out and returns its document.
 func ask[D any](ctx context.Context, p *Page, request verb.Request) (*D, error) {
-	answer, failed := p.operate(ctx, request, nil)
+	answer, failed := p.operate(ctx, request)
 	if failed != nil {
 		return nil, &failure{*failed}
 	}
@@ -118,4 +127,17 @@ func (v *view) Now() string {
 		path = root + "program"
 	}
 	return path + "?" + q.Encode()
+}
+
+// snapshot asks for the whole program.
+func (v *view) snapshot() (*query.Snapshot, error) {
+	all := 0
+	d, err := ask[api.Query](v.r.Context(), v.p, &verb.Query{
+		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Limit: &all,
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.Session = d.Session
+	return d.Snapshot, nil
 }

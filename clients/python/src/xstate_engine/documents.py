@@ -550,6 +550,7 @@ class Event(TypedDict):
     other: NotRequired[bool]
     output: NotRequired[Output]
     seconds: NotRequired[float]
+    expected_seconds: NotRequired[float]
     error: NotRequired[Error]
     exec: NotRequired[Exec]
     result: NotRequired[Run]

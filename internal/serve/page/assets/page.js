@@ -5,47 +5,88 @@ const { session, at, view } = document.body.dataset;
 const parts = document.getElementById("parts");
 const running = document.getElementById("running");
 
-// The parts of a session's present program follow its steps.
+// A view of a session's present state follows its steps.
 if (session && !at) {
-  const since = parts ? parts.dataset.step : "0";
-  const source = new EventSource(`/ui/events?session=${encodeURIComponent(session)}&since=${since}`);
+  const query = `session=${encodeURIComponent(session)}&since=${document.body.dataset.step}${parts ? "&parts=1" : ""}`;
+  const source = new EventSource(`/ui/events?${query}`);
   source.addEventListener("stamp", (e) => stamped(JSON.parse(e.data)));
   source.addEventListener("run", (e) => ran(JSON.parse(e.data)));
 }
 
-async function stamped(stamp) {
-  running.textContent = stamp.failed || (stamp.running ? `running: ${stamp.running}` : "");
-  if (!parts || !stamp.blocks) return;
-  parts.dataset.step = stamp.step;
-  const needed = stamp.blocks.filter((b) => partOf(b.id)?.dataset.hash !== b.hash).map((b) => b.id);
+let taken = Promise.resolve(); // stamps are taken one after the other
+
+function stamped(stamp) {
+  if (!stamp.running) ended();
+  if (!now) running.textContent = stamp.failed || (stamp.running ? `running: ${stamp.running}` : "");
+  if (stamp.step === Number(document.body.dataset.step)) return;
+  document.body.dataset.step = stamp.step;
+  taken = taken.then(() => (parts ? take(stamp) : refresh())).catch((error) => {
+    running.textContent = `not up to date: ${error.message}`;
+  });
+}
+
+// take shows the parts that changed. A browser that may have missed some asks for those that it does not have.
+async function take(stamp) {
   const come = new Map();
+  const add = (html) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    for (const part of page.querySelectorAll("body > section")) come.set(part.id, part);
+  };
+  add(stamp.parts ?? "");
+  if (!stamp.blocks) {
+    for (const [id, other] of come) replace(document.getElementById(id), other);
+    live();
+    return;
+  }
+  const has = (b) => (come.get(`b-${b.id}`) ?? partOf(b.id))?.dataset.hash === b.hash;
+  const needed = stamp.blocks.filter((b) => !has(b)).map((b) => b.id);
   for (let i = 0; i < needed.length; i += 200) {
     const query = needed.slice(i, i + 200).map((id) => `&block=${encodeURIComponent(id)}`);
     const answer = await fetch(`/ui/parts?session=${encodeURIComponent(session)}${query.join("")}`);
-    if (!answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of page.querySelectorAll("body > section")) come.set(part.id, part);
+    if (!answer.ok) throw new Error(answer.statusText);
+    add(await answer.text());
   }
   let last = null;
   const present = new Set();
-  for (const b of stamp.blocks) {
-    const id = `b-${b.id}`;
+  for (const { id: block } of stamp.blocks) {
+    const id = `b-${block}`;
     present.add(id);
-    let part = document.getElementById(id);
-    const other = come.get(id);
-    if (other) {
-      const focused = part?.contains(document.activeElement);
-      if (part) part.replaceWith(other);
-      part = other;
-      watch(part);
-      if (focused) part.querySelector(".block")?.focus();
-    }
+    const part = replace(document.getElementById(id), come.get(id));
     if (!part) continue;
     const place = last ? last.nextElementSibling : parts.firstElementChild;
     if (place !== part) parts.insertBefore(part, place);
     last = part;
   }
   for (const part of [...parts.children]) if (!present.has(part.id)) part.remove();
+  live();
+}
+
+// replace puts another part in the place of one that the page has, if it has one, and returns what is shown then.
+function replace(part, other) {
+  if (!other) return part;
+  const focused = part?.contains(document.activeElement);
+  part?.replaceWith(other);
+  prepare(other);
+  if (focused) other.querySelector(".block")?.focus({ preventScroll: true });
+  return other;
+}
+
+// refresh shows a view anew that has no parts, unless something is being written in it.
+async function refresh() {
+  const main = document.getElementById("main");
+  if (main.querySelector("details[open] textarea") || main.contains(document.activeElement?.closest("form"))) {
+    running.textContent = "There is another step: load the page again to see it.";
+    return;
+  }
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const other = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+  const open = [...main.querySelectorAll("details[open] > summary")].map((s) => s.textContent);
+  for (const s of other.querySelectorAll("details > summary")) s.parentElement.open ||= open.includes(s.textContent);
+  const within = [...main.querySelectorAll("a, button, [tabindex]")].indexOf(document.activeElement);
+  main.replaceChildren(...other.childNodes);
+  prepare(main);
+  if (within >= 0) [...main.querySelectorAll("a, button, [tabindex]")][within]?.focus({ preventScroll: true });
 }
 
 function partOf(block) {
@@ -61,25 +102,63 @@ const scrolling = new IntersectionObserver((seen) => {
   }
 });
 
-function watch(root) {
-  for (const element of root.querySelectorAll("pre, .output, .rich")) scrolling.observe(element);
+// What a run of this session reports: the block that runs, since when, and what it has put out.
+let now = null;
+
+function ran(event) {
+  if (event.event === "begin") {
+    const again = now?.id === event.block ? now.text : "";
+    const begun = performance.now() - 1000 * event.ago;
+    now = { id: event.block, begun, expected: event.expected ?? 0, text: again };
+    live();
+    tick();
+  } else if (event.event === "output" && now) {
+    // As a terminal shows it: without colours, and of a line that was written over its last state.
+    now.text = (now.text + (event.text ?? "")).replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "");
+    live();
+  } else if ((event.event === "end" || event.event === "failed") && now) {
+    label(partOf(event.block)?.querySelector(".block"), event.event === "end" ? "ran" : "failed");
+    now = event.event === "end" ? { ...now, over: true } : null;
+  }
 }
 
-watch(document);
-
-// An event of a run that this server carries out for a browser.
-function ran(event) {
-  const block = partOf(event.block)?.querySelector(".block");
+// live shows in the block that runs that it does, and what it has put out.
+function live() {
+  const block = now && !now.over && partOf(now.id)?.querySelector(".block");
   if (!block) return;
-  const live = block.querySelector(".live");
-  if (event.event === "begin") {
-    block.classList.add("running");
-    live.textContent = "";
-  } else if (event.event === "output") {
-    live.hidden = false;
-    live.textContent += event.output.text ?? "";
-  } else if (event.event === "end") {
-    block.classList.remove("running");
+  label(block, "running");
+  const text = block.querySelector(".live");
+  text.hidden = !now.text;
+  text.textContent = now.text;
+  block.classList.toggle("anew", Boolean(now.text));
+}
+
+function label(block, state) {
+  const text = block?.querySelector(".state");
+  if (!text) return;
+  block.classList.toggle("running", state === "running");
+  text.className = `state ${state}`;
+  text.textContent = state;
+}
+
+// tick says how long the block has run, and how long it is expected to take.
+function tick() {
+  if (!now || now.over) return;
+  const seconds = Math.max(0, (performance.now() - now.begun) / 1000);
+  const of = now.expected >= 0.1 ? ` of about ${now.expected.toFixed(1)} s` : "";
+  running.textContent = `running: ${now.id}, ${seconds.toFixed(1)} s${of}`;
+  clearTimeout(ticking);
+  ticking = setTimeout(tick, 200);
+}
+
+let ticking;
+
+// ended takes away what a run showed that was not recorded.
+function ended() {
+  now = null;
+  for (const text of document.querySelectorAll(".live:not([hidden])")) {
+    text.hidden = true;
+    text.closest(".block").classList.remove("anew", "running");
   }
 }
 
@@ -104,9 +183,17 @@ document.addEventListener("keydown", (e) => {
   e.preventDefault();
 });
 
+// prepare gives what came into the page what scripts add: keys that scroll, tables that sort, a graph that lights up.
+function prepare(root) {
+  for (const element of root.querySelectorAll("pre, .output, .rich")) scrolling.observe(element);
+  for (const table of root.querySelectorAll("table.sortable, .rich table")) sortable(table);
+  for (const drawing of root.querySelectorAll(".drawing")) lit(drawing);
+}
+
 // The rows of a table are sorted by the column whose head is chosen: by number if all are numbers.
-for (const table of document.querySelectorAll("table.sortable, .rich table")) {
+function sortable(table) {
   const body = table.tBodies[0];
+  if (!body) return;
   for (const [i, head] of [...(table.tHead?.rows[0]?.cells ?? [])].entries()) {
     const button = document.createElement("button");
     button.append(...head.childNodes);
@@ -125,8 +212,7 @@ for (const table of document.querySelectorAll("table.sortable, .rich table")) {
 }
 
 // In the graph, what a block depends on and what it affects is lit while the pointer or the focus is on it.
-const drawing = document.querySelector(".drawing");
-if (drawing) {
+function lit(drawing) {
   const edges = [...drawing.querySelectorAll(".edge")];
   const light = (id) => {
     const lit = new Set(id ? [id] : []);
@@ -160,3 +246,5 @@ if (drawing) {
     node.addEventListener("blur", () => light(chosen));
   }
 }
+
+prepare(document);
