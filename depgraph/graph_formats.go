@@ -1,7 +1,6 @@
 package depgraph
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -126,26 +125,4 @@ func mermaidText(text string) string {
 	return `"` + strings.NewReplacer(`&`, "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").
 		Replace(text) +
 		`"`
-}
-
-// MarshalJSON writes {"version":1,"nodes":[…],"modules":[…],"edges":[{"from","to","type","key","hazard","evidence"}]}.
-func (g *Graph) MarshalJSON() ([]byte, error) {
-	type edge struct {
-		From   NodeID   `json:"from"`
-		To     NodeID   `json:"to"`
-		Type   EdgeType `json:"type"`
-		Key    Key      `json:"key"`
-		Hazard string   `json:"hazard"`
-		Basis  string   `json:"evidence"`
-	}
-	doc := struct {
-		Version int      `json:"version"`
-		Nodes   []NodeID `json:"nodes"`
-		Modules []NodeID `json:"modules"`
-		Edges   []edge   `json:"edges"`
-	}{1, append([]NodeID{}, g.ids...), append([]NodeID{}, g.modules...), []edge{}}
-	for _, e := range g.edges {
-		doc.Edges = append(doc.Edges, edge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Basis.String()})
-	}
-	return json.Marshal(doc)
 }

@@ -29,6 +29,7 @@ type drawnEdge struct {
 	from, to NodeID
 	labels   []string
 	style    string
+	kind     EdgeType
 	through  []int // the spots that it passes, both ends included
 }
 
@@ -57,7 +58,8 @@ func newLayout(g *Graph) *layout {
 	return l
 }
 
-// mergeEdges makes one line of all edges between two nodes. It is solid if one of them is.
+// mergeEdges makes one line of all edges between two nodes. It is solid if one of them is, and of the type that says
+// most.
 func (l *layout) mergeEdges(g *Graph) {
 	known := map[[2]NodeID]int{}
 	for _, e := range g.edges {
@@ -66,11 +68,14 @@ func (l *layout) mergeEdges(g *Graph) {
 		if !ok {
 			i = len(l.edges)
 			known[ends] = i
-			l.edges = append(l.edges, drawnEdge{from: e.From, to: e.To, style: style(e)})
+			l.edges = append(l.edges, drawnEdge{from: e.From, to: e.To, style: style(e), kind: e.Type})
 		}
 		d := &l.edges[i]
 		if text := label(e); !slices.Contains(d.labels, text) {
 			d.labels = append(d.labels, text)
+		}
+		if e.Type == EdgeSymbol || d.kind == EdgeOrder {
+			d.kind = e.Type
 		}
 		if s := style(e); s == "solid" || d.style == "dotted" {
 			d.style = s

@@ -3,6 +3,7 @@ package depgraph
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -111,25 +112,32 @@ type DrawnEdge struct {
 	From, To NodeID
 	Labels   []string // what they are about
 	Style    string   // solid: observed, dashed: predicted, dotted: anti- and output dependencies
+	Type     EdgeType // symbol if one of them is, else import if one is
 	Path     string   // of SVG
 }
 
-// Draw places nodes, in program order, and the edges between them as SVG does.
-func Draw(nodes []NodeID, edges []Edge) *Drawing {
-	g := &Graph{ids: nodes, edges: edges, index: map[NodeID]int{}}
-	for i, id := range nodes {
+// Draw places nodes, in a topological order, and the edges between them as SVG does. Sources, such as files that nodes
+// read, come before all nodes; each is near the first that reads it.
+func Draw(sources, nodes []NodeID, edges []Edge) *Drawing {
+	all := slices.Concat(sources, nodes)
+	g := &Graph{ids: nodes, modules: sources, edges: edges, index: map[NodeID]int{}, out: make([][]int, len(all))}
+	for i, id := range all {
 		g.index[id] = i
+	}
+	for i, e := range edges {
+		from := g.index[e.From]
+		g.out[from] = append(g.out[from], i)
 	}
 	l := newLayout(g)
 	width, height := l.size()
 	d := &Drawing{Width: width, Height: float64(height)}
-	for _, id := range nodes {
+	for _, id := range all {
 		s := l.spotOf(id)
 		d.Nodes = append(d.Nodes, DrawnNode{id, s.x - s.width/2, s.y() - nodeHeight/2, s.width, nodeHeight})
 	}
 	for i := range l.edges {
 		e := &l.edges[i]
-		d.Edges = append(d.Edges, DrawnEdge{e.from, e.to, e.labels, e.style, l.curve(e)})
+		d.Edges = append(d.Edges, DrawnEdge{e.from, e.to, e.labels, e.style, e.kind, l.curve(e)})
 	}
 	return d
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/verb"
 )
@@ -58,7 +59,7 @@ func (a *app) graph(ctx context.Context, format string, at verb.Moment) error {
 		}
 		switch format {
 		case "json":
-			return a.ui.Document(d.Graph)
+			return a.ui.Document(api.GraphAt(o.history.Name(), n, d.Graph))
 		case "text":
 			a.ui.File(d.Graph.Text())
 			return nil

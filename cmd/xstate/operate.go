@@ -79,6 +79,8 @@ func (a *app) operate(ctx context.Context, r verb.Request) error {
 		return a.completed(nil, &f.Python, func() error { return a.why(ctx, f.Block, f.Python) })
 	case *verb.Query:
 		return a.query(ctx, queryFlags{Query: *r})
+	case *verb.Graph:
+		return a.graph(ctx, "json", r.Moment)
 	case *verb.Show:
 		return a.show(ctx, given(r.Of), showFlags{})
 	case *verb.Log:

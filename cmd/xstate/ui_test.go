@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -130,6 +131,24 @@ func TestPage(t *testing.T) {
 	b.shows("/ui/history?session=p.py", "step=4", "ran 2, reused 0")
 	b.shows("/ui/step?session=p.py&step=4", `class="removed"`, "rows = [1, 2, 4]")
 	b.shows("/ui/program?session=p.py&step=3", "total 6", "after step 3")
+
+	// What a change of a name would reach; what has not run is dashed; what is read and written is there.
+	s.write("g.py", "# %% load\nimport json\nn = json.load(open('n.json'))\ndef twice(x): return x * 2\n"+
+		"def text(x): return str(x)\n# %% double\nt = twice(n)\n# %% save\nopen('out.txt', 'w').write(text(n))\n")
+	s.write("n.json", "3")
+	s.done(nil, "run", "g.py")
+	b.shows("/ui/graph?session=g.py&block=load&if=twice", "If twice of load changes", "It can reach 2 blocks",
+		`class="node file" data-node="file:n.json"`, `data-from="save" data-to="written file:out.txt"`,
+		`class="edge symbol solid" data-from="load" data-to="double"`)
+	b.shows("/ui/graph?session=g.py&modules=1", `data-from="module:json" data-to="load"`)
+	var large strings.Builder
+	for i := range 130 {
+		fmt.Fprintf(&large, "# %%%% b%d\nv%d = %d\n", i, i, i)
+	}
+	s.write("large.py", large.String())
+	s.done(nil, "run", "large.py")
+	b.shows("/ui/graph?session=large.py", "130 blocks, in groups", `data-node="b0 … b3"`)
+	b.shows("/ui/graph?session=large.py&open=b0", `data-node="b2"`, `data-node="b4 … b7"`)
 
 	s.write("empty.py", "x = 1\n")
 	s.done(nil, "run", "empty.py")
@@ -332,7 +351,8 @@ type followed struct {
 
 func (b *browser) follow(ctx context.Context, session, since string) *followed {
 	b.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base+"/ui/events?parts=1&session="+session+"&since="+since, nil)
+	path := "/ui/events?parts=1&session=" + session + "&since=" + since
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base+path, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}

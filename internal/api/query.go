@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
@@ -99,4 +100,32 @@ type QueryVolatile struct {
 type QueryWhere struct {
 	Answer
 	*query.Found
+}
+
+// Graph is the document of graph: the dependencies of the program after a step.
+type Graph struct {
+	Answer
+	Nodes   []depgraph.NodeID `json:"nodes"`   // in program order
+	Modules []depgraph.NodeID `json:"modules"` // that it imports
+	Edges   []GraphEdge       `json:"edges"`
+}
+
+// GraphEdge is a dependency of To on From.
+type GraphEdge struct {
+	From     depgraph.NodeID   `json:"from"`
+	To       depgraph.NodeID   `json:"to"`
+	Type     depgraph.EdgeType `json:"type"`     // import, symbol or order
+	Key      depgraph.Key      `json:"key"`      // what it is about
+	Hazard   string            `json:"hazard"`   // flow, anti or output
+	Evidence string            `json:"evidence"` // predicted, observed or both
+}
+
+// GraphAt is the document of a graph after a step.
+func GraphAt(session string, n state.StepNumber, g *depgraph.Graph) Graph {
+	d := Graph{Answer: AnswerAt(session, n), Nodes: append([]depgraph.NodeID{}, g.NodeIDs()...),
+		Modules: append([]depgraph.NodeID{}, g.Modules()...), Edges: []GraphEdge{}}
+	for _, e := range g.Edges() {
+		d.Edges = append(d.Edges, GraphEdge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Basis.String()})
+	}
+	return d
 }

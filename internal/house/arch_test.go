@@ -129,7 +129,7 @@ var layers = []layer{
 		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "internal/telemetry", imports: []string{"state", "runner", "runner/journal"}},
 	{folder: "internal/checkers", pure: true},
-	{folder: "internal/api", imports: []string{"internal/lang", "internal/checkers",
+	{folder: "internal/api", imports: []string{"internal/lang", "internal/checkers", "depgraph",
 		"patch", "state", "runner", "runner/sandbox",
 		"runner/sandbox/policy",
 		"runner/journal", "runner/journal/rule", "runner/preflight", "state/query", "state/artifact",

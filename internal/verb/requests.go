@@ -134,6 +134,15 @@ type Query struct {
 // Verb implements Request.
 func (*Query) Verb() string { return "query" }
 
+// Graph asks what depends on what.
+type Graph struct {
+	InSession
+	Moment
+}
+
+// Verb implements Request.
+func (*Graph) Verb() string { return "graph" }
+
 // Show asks for the program as it is, a block, or an edit and what it did.
 type Show struct {
 	InSession

@@ -30,14 +30,14 @@ type Line struct {
 
 // requests has a value of each request.
 var requests = []Request{
-	&Status{}, &Exec{}, &Run{}, &Patch{}, &Plan{}, &Why{}, &Query{}, &Show{}, &Log{}, &Diff{}, &Undo{}, &Rollback{},
-	&Fork{}, &Calls{}, &WholeCall{}, &Approve{}, &Replay{}, &Verify{}, &Evidence{},
+	&Status{}, &Exec{}, &Run{}, &Patch{}, &Plan{}, &Why{}, &Query{}, &Graph{}, &Show{}, &Log{}, &Diff{}, &Undo{},
+	&Rollback{}, &Fork{}, &Calls{}, &WholeCall{}, &Approve{}, &Replay{}, &Verify{}, &Evidence{},
 }
 
 // documents has a value of each answer.
 var documents = []any{
-	api.Approve{}, api.Call{}, api.Calls{}, api.Diff{}, api.Evidence{}, api.Exec{}, api.Fork{}, api.Log{}, api.Patch{},
-	api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDependents{}, api.QueryPatch{},
+	api.Approve{}, api.Call{}, api.Calls{}, api.Diff{}, api.Evidence{}, api.Exec{}, api.Fork{}, api.Graph{}, api.Log{},
+	api.Patch{}, api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDependents{}, api.QueryPatch{},
 	api.QueryPath{}, api.QuerySymbol{}, api.QueryUnverified{}, api.QueryValue{}, api.QueryVersion{},
 	api.QueryVolatile{}, api.QueryWhere{}, api.Replay{}, api.Rollback{}, api.Run{}, api.Status{}, api.Undo{},
 	api.Verify{}, api.Why{},

@@ -45,6 +45,7 @@ var functions = template.FuncMap{
 	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"add":      func(a, b float64) float64 { return a + b },
+	"half":     func(a float64) float64 { return a / 2 },
 	"indent":   func(n int) string { return strings.Repeat("  ", n) },
 }
 

@@ -1,193 +1,101 @@
 package page
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
-	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
-
-// mostDrawn is how many blocks a drawing has at most: with more, it has the neighbourhood of one.
-const mostDrawn = 400
 
 // graphData is what the view of the dependencies shows.
 type graphData struct {
 	*depgraph.Drawing
-	Blocks  map[string]*query.BlockView
-	Total   int
-	Around  string // the block whose neighbourhood is drawn; "": all are
-	Lists   []dependency
-	Focused string
-	Unread  bool // blocks have not run, and what they will read is predicted
+	*picture
+	Total    int
+	Blocks   int    // that are drawn, in groups or alone
+	Focused  string // the block that is chosen
+	If       string // the name, file or node that is asked about; "": the block that is chosen
+	Names    []string
+	Affected *api.QueryDependents
+	Unread   bool // blocks have not run, and what they will read is predicted
+	Order    bool // what is only about the order of effects is drawn, too
+	Modules  bool // the imported modules are
 }
 
-// dependency is what one block takes from another.
-type dependency struct {
-	From, To  string
-	Keys      []string
-	Predicted bool // by the source: To has not run
-}
-
-// graph draws which block read what of which other, when they last ran.
+// graph draws what blocks read of one another and of files, and what a change would affect.
 func (v *view) graph() error {
 	d, err := v.snapshot()
 	if err != nil {
 		return err
 	}
-	data := &graphData{Blocks: map[string]*query.BlockView{}, Total: len(d.Blocks), Focused: v.query.Get("block")}
-	for i := range d.Blocks {
-		data.Blocks[string(d.Blocks[i].ID)] = &d.Blocks[i]
-	}
-	data.Lists = dependenciesOf(d)
-	if err := v.predict(d, data); err != nil {
+	moment := verb.Moment{AtStep: v.AtStep}
+	g, err := ask[api.Graph](v.r.Context(), v.p, &verb.Graph{InSession: verb.In(v.Session), Moment: moment})
+	if err != nil {
 		return err
 	}
-	shown := maps.Clone(data.Blocks)
-	if data.Total > mostDrawn || data.Total > 0 && v.query.Get("around") != "" {
-		data.Around = cmp.Or(v.query.Get("around"), data.Focused, string(d.Blocks[0].ID))
-		shown = data.around(data.Around)
-	}
-	var nodes []depgraph.NodeID
-	for _, b := range d.Blocks {
-		if shown[string(b.ID)] != nil {
-			nodes = append(nodes, depgraph.NodeID(b.ID))
+	data := &graphData{Total: len(d.Blocks), Focused: v.query.Get("block"), If: v.query.Get("if"),
+		Order: v.query.Has("order"), Modules: v.query.Has("modules")}
+	whole := newWhole(d, g, data.Order, data.Modules)
+	for i := range d.Blocks {
+		data.Unread = data.Unread || !hasRun(&d.Blocks[i])
+		if string(d.Blocks[i].ID) == data.Focused {
+			data.Names = namesOf(&d.Blocks[i])
 		}
 	}
-	var edges []depgraph.Edge
-	for _, x := range data.Lists {
-		if shown[x.From] == nil || shown[x.To] == nil {
-			continue
-		}
-		basis := depgraph.Observed
-		if x.Predicted {
-			basis = depgraph.Predicted
-		}
-		for _, k := range x.Keys {
-			edges = append(edges, depgraph.Edge{From: depgraph.NodeID(x.From), To: depgraph.NodeID(x.To),
-				Type: depgraph.EdgeSymbol, Key: depgraph.Key(k), Basis: basis})
-		}
-	}
-	data.Drawing = depgraph.Draw(nodes, edges)
-	v.Name, v.Title, v.Data = "graph", "Graph", data
-	return nil
-}
-
-// mostPredicted is how many blocks a program has at most of which it is asked what they will read.
-const mostPredicted = 100
-
-// predict adds what blocks that have not run will read, as far as their source shows it.
-func (v *view) predict(d *query.Snapshot, g *graphData) error {
-	unread := map[string]bool{}
-	for _, b := range d.Blocks {
-		if b.Status == "new" || b.Status == "blocked" || b.Status == "not-reached" {
-			unread[string(b.ID)] = true
-		}
-	}
-	if g.Unread = len(unread) > 0; !g.Unread || len(d.Blocks) > mostPredicted {
-		return nil
-	}
-	for _, b := range d.Blocks {
-		readers, err := ask[api.QueryDependents](v.r.Context(), v.p, &verb.Query{
-			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, DependsOn: string(b.ID),
+	if asked := data.Asked(); asked != "" {
+		data.Affected, err = ask[api.QueryDependents](v.r.Context(), v.p, &verb.Query{
+			InSession: verb.In(v.Session), Moment: moment, AffectedBy: asked,
 		})
 		if err != nil {
 			return err
 		}
-		for _, r := range readers.Blocks {
-			if !unread[string(r.Block)] || r.Block == b.ID {
-				continue
-			}
-			x := dependency{From: string(b.ID), To: string(r.Block), Predicted: true}
-			for _, via := range r.Through {
-				if blockOf(via.From) == string(b.ID) {
-					x.Keys = append(x.Keys, string(via.Key))
-				}
-			}
-			g.Lists = append(g.Lists, x)
-		}
 	}
-	place := map[string]int{}
-	for i, b := range d.Blocks {
-		place[string(b.ID)] = i
+	around := v.query.Get("around")
+	if around == "" && len(d.Blocks) > mostReadable {
+		around = data.Focused
 	}
-	slices.SortStableFunc(g.Lists, func(a, b dependency) int { return cmp.Compare(place[a.To], place[b.To]) })
+	data.picture = whole.picture(around, v.query.Get("open"))
+	for _, x := range data.picture.nodes {
+		data.Blocks += len(x.Blocks)
+	}
+	data.Drawing = data.picture.draw()
+	v.Name, v.Title, v.Data = "graph", "Graph", data
 	return nil
 }
 
-// dependenciesOf lists what blocks read of others, in program order.
-func dependenciesOf(d *query.Snapshot) (list []dependency) {
-	at := map[[2]string]int{}
-	for _, b := range d.Blocks {
-		for _, n := range b.Nodes {
-			for _, a := range n.Reads {
-				from, _, _ := strings.Cut(a.By, "#")
-				if from == "" || from == string(b.ID) {
-					continue
-				}
-				ends := [2]string{from, string(b.ID)}
-				i, known := at[ends]
-				if !known {
-					i = len(list)
-					at[ends] = i
-					list = append(list, dependency{From: from, To: string(b.ID)})
-				}
-				if k := string(a.Key); !slices.Contains(list[i].Keys, k) {
-					list[i].Keys = append(list[i].Keys, k)
-				}
+// Asked is what may change: the name that is asked about, or else the chosen block.
+func (g *graphData) Asked() string {
+	if g.If != "" {
+		return g.If
+	}
+	return g.Focused
+}
+
+// Reached reports whether the change that is asked about can reach a node of the drawing.
+func (g *graphData) Reached(id depgraph.NodeID) bool {
+	return g.Affected != nil && slices.ContainsFunc(g.Affected.Blocks, func(d query.Dependent) bool {
+		return slices.ContainsFunc(g.Node(id).Blocks, func(b *query.BlockView) bool { return b.ID == d.Block })
+	})
+}
+
+// Map reports whether the drawing is so large that it has a map of itself.
+func (g *graphData) Map() bool { return g.Width > 1000 || g.Height > 700 }
+
+// mostNames is how many names of a block can be asked about.
+const mostNames = 40
+
+// namesOf are the variables that a block binds.
+func namesOf(b *query.BlockView) (names []string) {
+	for _, n := range b.Nodes {
+		for _, w := range n.Writes {
+			name, is := strings.CutPrefix(string(w.Key), "var:")
+			if is && w.Digest != "" && !strings.HasPrefix(name, "_") && len(names) < mostNames {
+				names = query.AppendNew(names, name)
 			}
 		}
 	}
-	return list
-}
-
-// around returns the blocks that a block depends on, and that depend on it, in two steps each at most.
-func (g *graphData) around(id string) map[string]*query.BlockView {
-	found := map[string]*query.BlockView{id: g.Blocks[id]}
-	for range 2 {
-		near := maps.Clone(found)
-		for _, x := range g.Lists {
-			if len(near) >= mostDrawn {
-				break
-			}
-			if found[x.From] != nil {
-				near[x.To] = g.Blocks[x.To]
-			}
-			if found[x.To] != nil {
-				near[x.From] = g.Blocks[x.From]
-			}
-		}
-		found = near
-	}
-	maps.DeleteFunc(found, func(_ string, b *query.BlockView) bool { return b == nil })
-	return found
-}
-
-// State is the status of a drawn block.
-func (g *graphData) State(id depgraph.NodeID) string { return g.Blocks[string(id)].Status }
-
-// Title says what a drawn block is.
-func (g *graphData) Title(id depgraph.NodeID) string {
-	b := g.Blocks[string(id)]
-	line, _, _ := strings.Cut(strings.TrimSpace(b.Source), "\n")
-	return fmt.Sprintf("%s: %s, %s\n%s", b.ID, b.Status, seconds(b.Seconds), line)
-}
-
-// Affected are the blocks that a change of one can reach.
-func (g *graphData) Affected() []state.BlockID {
-	reached := map[string]bool{g.Focused: true}
-	var list []state.BlockID
-	for _, x := range g.Lists { // of each block, all that it reads comes before what reads it
-		if reached[x.From] && !reached[x.To] {
-			reached[x.To] = true
-			list = append(list, state.BlockID(x.To))
-		}
-	}
-	return list
+	return names
 }

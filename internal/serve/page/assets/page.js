@@ -211,16 +211,26 @@ function sortable(table) {
   }
 }
 
-// In the graph, what a block depends on and what it affects is lit while the pointer or the focus is on it.
+// In the graph, what a block depends on and what it affects is lit while the pointer or the focus is on it. At rest,
+// what the change that is asked about can reach is.
 function lit(drawing) {
   const edges = [...drawing.querySelectorAll(".edge")];
+  const nodes = [...drawing.querySelectorAll(".node")];
+  const show = (lit) => {
+    for (const node of nodes) {
+      node.classList.toggle("lit", lit.has(node.dataset.node));
+      node.classList.toggle("dim", lit.size > 0 && !lit.has(node.dataset.node));
+    }
+    for (const e of edges)
+      e.classList.toggle("dim", lit.size > 0 && !(lit.has(e.dataset.from) && lit.has(e.dataset.to)));
+  };
   const light = (id) => {
-    const lit = new Set(id ? [id] : []);
+    const lit = new Set([id]);
     for (const [from, to] of [
       ["from", "to"],
       ["to", "from"],
     ]) {
-      for (let todo = id ? [id] : []; todo.length;) {
+      for (let todo = [id]; todo.length;) {
         const now = todo.pop();
         for (const e of edges) {
           if (e.dataset[from] === now && !lit.has(e.dataset[to])) {
@@ -230,21 +240,46 @@ function lit(drawing) {
         }
       }
     }
-    for (const node of drawing.querySelectorAll(".node")) {
-      node.classList.toggle("lit", lit.has(node.dataset.node));
-      node.classList.toggle("dim", lit.size > 0 && !lit.has(node.dataset.node));
-    }
-    for (const e of edges)
-      e.classList.toggle("dim", lit.size > 0 && !(lit.has(e.dataset.from) && lit.has(e.dataset.to)));
+    show(lit);
   };
-  const chosen = drawing.querySelector(".chosen")?.dataset.node ?? "";
-  light(chosen);
-  for (const node of drawing.querySelectorAll(".node")) {
+  const rest = () => show(new Set(nodes.filter((n) => n.matches(".affected, .chosen")).map((n) => n.dataset.node)));
+  rest();
+  for (const node of nodes) {
     node.addEventListener("pointerenter", () => light(node.dataset.node));
-    node.addEventListener("pointerleave", () => light(chosen));
+    node.addEventListener("pointerleave", rest);
     node.addEventListener("focus", () => light(node.dataset.node));
-    node.addEventListener("blur", () => light(chosen));
+    node.addEventListener("blur", rest);
   }
+  drawing.querySelector(".chosen")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const map = drawing.parentElement.querySelector(".map");
+  if (map) mapped(drawing, map);
+}
+
+// The map of a large drawing shows which part of it is seen; a press on it shows another.
+function mapped(drawing, map) {
+  const seen = map.querySelector(".window");
+  const move = () => {
+    for (const [name, value] of Object.entries({
+      x: drawing.scrollLeft,
+      y: drawing.scrollTop,
+      width: drawing.clientWidth,
+      height: drawing.clientHeight,
+    }))
+      seen.setAttribute(name, value);
+  };
+  const go = (e) => {
+    if (!e.buttons) return;
+    const { left, top, width, height } = map.getBoundingClientRect();
+    drawing.scrollTo({
+      left: ((e.clientX - left) / width) * drawing.scrollWidth - drawing.clientWidth / 2,
+      top: ((e.clientY - top) / height) * drawing.scrollHeight - drawing.clientHeight / 2,
+    });
+  };
+  drawing.addEventListener("scroll", move, { passive: true });
+  addEventListener("resize", move);
+  map.addEventListener("pointerdown", go);
+  map.addEventListener("pointermove", go);
+  move();
 }
 
 prepare(document);
