@@ -20,9 +20,11 @@ function stamped(stamp) {
   if (!now) running.textContent = stamp.failed || (stamp.running ? `running: ${stamp.running}` : "");
   if (stamp.step === Number(document.body.dataset.step)) return;
   document.body.dataset.step = stamp.step;
-  taken = taken.then(() => (parts ? take(stamp) : refresh())).catch((error) => {
-    running.textContent = `not up to date: ${error.message}`;
-  });
+  taken = taken
+    .then(() => (parts ? take(stamp) : refresh()))
+    .catch((error) => {
+      running.textContent = `not up to date: ${error.message}`;
+    });
 }
 
 // take shows the parts that changed. A browser that may have missed some asks for those that it does not have.
@@ -86,7 +88,10 @@ async function refresh() {
   const within = [...main.querySelectorAll("a, button, [tabindex]")].indexOf(document.activeElement);
   main.replaceChildren(...other.childNodes);
   prepare(main);
-  if (within >= 0) [...main.querySelectorAll("a, button, [tabindex]")][within]?.focus({ preventScroll: true });
+  if (within >= 0)
+    [...main.querySelectorAll("a, button, [tabindex]")][within]?.focus({
+      preventScroll: true,
+    });
 }
 
 function partOf(block) {
@@ -109,7 +114,12 @@ function ran(event) {
   if (event.event === "begin") {
     const again = now?.id === event.block ? now.text : "";
     const begun = performance.now() - 1000 * event.ago;
-    now = { id: event.block, begun, expected: event.expected ?? 0, text: again };
+    now = {
+      id: event.block,
+      begun,
+      expected: event.expected ?? 0,
+      text: again,
+    };
     live();
     tick();
   } else if (event.event === "output" && now) {

@@ -14,9 +14,17 @@ import { chromium } from "playwright-core";
 
 const [xstate, executablePath, demo, pictures] = process.argv.slice(2);
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox"],
+});
 const work = fs.mkdtempSync(path.join(os.tmpdir(), "page-"));
 const run = (folder, ...args) => execFileSync(xstate, args, { cwd: folder, encoding: "utf8", stdio: "pipe" });
+
+process.on("exit", () => {
+  for (const name of fs.readdirSync(work)) run(path.join(work, name), "serve", "--stop");
+  fs.rmSync(work, { recursive: true });
+});
 
 // place makes a folder with programs, and runs them: those named failing may fail.
 function place(name, programs) {
@@ -36,7 +44,10 @@ function place(name, programs) {
 
 // visit opens the page of a folder in a browser that is invited. Errors of the browser are errors of the test.
 async function visit(folder, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   page.on("pageerror", (error) => assert.fail(`an error in the page: ${error.stack ?? error}`));
@@ -83,7 +94,9 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 {
-  const { page, open } = await visit(folder, { viewport: { width: 390, height: 800 } });
+  const { page, open } = await visit(folder, {
+    viewport: { width: 390, height: 800 },
+  });
   for (const view of views("analysis.py", "regression", "r2")) {
     await open(view);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390, `${view} is too wide`);
@@ -92,9 +105,14 @@ for (const colorScheme of ["light", "dark"]) {
 for (const [name, view] of Object.entries({ program: 1, block: 2, graph: 3 })) {
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
-      const { page, open } = await visit(folder, { colorScheme, viewport: { width, height: 800 } });
+      const { page, open } = await visit(folder, {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
       await open(views("analysis.py", "bootstrap", "r2")[view]);
-      await page.screenshot({ path: path.join(pictures, `ui-${name}-${colorScheme}-${width}.png`) });
+      await page.screenshot({
+        path: path.join(pictures, `ui-${name}-${colorScheme}-${width}.png`),
+      });
       await page.context().close();
     }
   }
@@ -109,7 +127,13 @@ console.log("views: fine");
   assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^block setup,/);
   await page.keyboard.press("Enter");
   await page.waitForURL(/block=setup/);
-  for (const [key, view] of Object.entries({ 2: "graph", 3: "history", 4: "values", 5: "calls", 1: "program" })) {
+  for (const [key, view] of Object.entries({
+    2: "graph",
+    3: "history",
+    4: "values",
+    5: "calls",
+    1: "program",
+  })) {
     await page.keyboard.press(key);
     await page.waitForURL(new RegExp(`/ui/${view}`));
   }
@@ -147,7 +171,7 @@ console.log("views: fine");
 
 // What a run of another process puts out is shown while it runs, and other views follow it.
 {
-  const folder = place("slow", { "slow.py": "# %% first\nx = 1\n", "go": "" });
+  const folder = place("slow", { "slow.py": "# %% first\nx = 1\n", go: "" });
   fs.rmSync(path.join(folder, "go"));
   const { page, open } = await visit(folder);
   const { page: other, open: openOther } = await visit(folder);
@@ -249,7 +273,10 @@ raise ValueError("<script>alert(1)</script>")
     const seen = new MutationObserver(() => {
       if (output() && output() !== before) window.shown ??= Date.now();
     });
-    seen.observe(document.getElementById("parts"), { childList: true, subtree: true });
+    seen.observe(document.getElementById("parts"), {
+      childList: true,
+      subtree: true,
+    });
   });
   fs.writeFileSync(path.join(folder, "large.py"), blocks.join("").replace("+ 1999", "+ 5"));
   run(folder, "run", "large.py");
@@ -260,5 +287,3 @@ raise ValueError("<script>alert(1)</script>")
   console.log("2,000 blocks, ms: first byte %d, last %d, paint after it %d, worst frame %d, update %d", ...rounded);
 }
 await browser.close();
-for (const name of fs.readdirSync(work)) run(path.join(work, name), "serve", "--stop");
-fs.rmSync(work, { recursive: true });
