@@ -150,6 +150,15 @@ func TestPage(t *testing.T) {
 	b.shows("/ui/graph?session=large.py", "130 blocks, in groups", `data-node="b0 … b3"`)
 	b.shows("/ui/graph?session=large.py&open=b0", `data-node="b2"`, `data-node="b4 … b7"`)
 
+	// What a run would do; the line at which a block failed, within a token of several lines.
+	s.write("f.py", "# %% a\nx = 1\n# %% b\ns = \"\"\"one\ntwo\"\"\" + 1\n")
+	s.do(nil, "run", "f.py")
+	b.shows("/ui/program?session=f.py", `<mark title="it failed here">s = <span class="s">`)
+	s.write("f.py", "# %% a\nx = 2\n# %% b\ns = x\n")
+	b.shows("/ui/plan?session=f.py", "Would execute 2 blocks", "Edits of the file, not recorded yet",
+		`<a href="/ui/block?block=b&amp;session=f.py">b</a></td><td><span class="state run">run</span>`)
+	b.shows("/ui/plan?session=p.py", "Would execute nothing: all 2 blocks would be reused.")
+
 	s.write("empty.py", "x = 1\n")
 	s.done(nil, "run", "empty.py")
 	s.done(nil, "undo", "empty.py", "1", "--keep-file")

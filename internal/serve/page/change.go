@@ -17,13 +17,11 @@ var origin = state.Origin{Client: "page"}
 // run runs what is new, edited or affected.
 func (p *Page) run(w http.ResponseWriter, r *http.Request) {
 	session := r.FormValue("session")
-	d, err := ask[api.Status](r.Context(), p, &verb.Status{})
+	file, err := p.fileOf(r.Context(), session)
 	if err == nil {
 		request := &verb.Run{InSession: verb.In(session), Origin: origin}
-		for _, s := range d.Sessions {
-			if s.Session == session && s.File != "" {
-				request = &verb.Run{File: s.File, Origin: origin} // its present content counts
-			}
+		if file != "" {
+			request = &verb.Run{File: file, Origin: origin} // its present content counts
 		}
 		err = p.begin(session, request)
 	}

@@ -24,6 +24,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET "+root+"enter", p.enter)
 	for path, show := range map[string]func(*view) error{
 		"{$}": (*view).sessions, "program": (*view).program, "block": (*view).block, "graph": (*view).graph,
+		"plan":    (*view).plan,
 		"history": (*view).history, "step": (*view).step, "values": (*view).values, "value": (*view).value,
 		"calls": (*view).calls, "evidence": (*view).evidence,
 	} {

@@ -75,3 +75,35 @@ func highlighted(source, dialect string) template.HTML {
 	out.WriteString(template.HTMLEscapeString(source[last:]))
 	return template.HTML(out.String())
 }
+
+// withFault marks a line of a source that is HTML by highlighted: the one, from 1, at which it failed.
+func withFault(source template.HTML, line int) template.HTML {
+	lines := strings.SplitAfter(string(source), "\n")
+	if line < 1 || line > len(lines) {
+		return source
+	}
+	before := strings.Join(lines[:line-1], "")
+	text, end := strings.CutSuffix(lines[line-1], "\n")
+	open := "" // an element that goes on from the line before
+	if at := strings.LastIndex(before, "<span"); at >= 0 && !strings.Contains(before[at:], "</span>") {
+		open = before[at : at+strings.IndexByte(before[at:], '>')+1]
+	}
+	var b strings.Builder
+	b.WriteString(before)
+	if open != "" {
+		b.WriteString("</span>")
+	}
+	b.WriteString(`<mark title="it failed here">` + open + text)
+	rest := ""
+	if last := open + text; strings.Count(last, "<span") > strings.Count(last, "</span>") {
+		b.WriteString("</span>")
+		rest = last[strings.LastIndex(last, "<span"):]
+		rest = rest[:strings.IndexByte(rest, '>')+1]
+	}
+	b.WriteString("</mark>" + rest)
+	if end {
+		b.WriteString("\n")
+	}
+	b.WriteString(strings.Join(lines[line:], ""))
+	return template.HTML(b.String())
+}

@@ -88,6 +88,9 @@ func (d *blockData) part(hash string) (part, error) {
 		return part{}, err
 	}
 	d.Source = highlighted(d.Block.Source, string(d.Block.Dialect))
+	if e := d.Block.Error; e != nil && e.Line > 0 && (e.Block == "" || e.Block == d.Block.ID) {
+		d.Source = withFault(d.Source, e.Line)
+	}
 	var out bytes.Buffer
 	if err := templates().ExecuteTemplate(&out, "block", d); err != nil {
 		return part{}, fmt.Errorf("render block %s: %w", d.Block.ID, err)
