@@ -50,6 +50,8 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 	flags.StringVar(&f.Block, "block", "", "only calls of this `BLOCK`")
 	flags.Var(stepNumber{&f.Since}, "since", "only calls of runs after this `STEP`")
 	flags.BoolVar(&f.Cost, "cost", false, "print what each tool has cost, instead of the calls")
+	flags.BoolVar(&f.Budgets, "budgets", false,
+		"print what files allow the program to spend and what it spent, instead of the calls")
 	a.completeBlockFlags(cmd, "block")
 	cmd.AddCommand(a.revertVerb(), a.typesVerb())
 	return a.ofSession(cmd)
@@ -57,6 +59,9 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 
 func (a *app) listCalls(ctx context.Context, f verb.Calls) error {
 	return a.look(ctx, func(o *opened) error {
+		if f.Budgets {
+			return a.listBudgets(ctx, o)
+		}
 		found, err := o.history.Calls(ctx, query.CallFilter{Waiting: f.Waiting, Tool: f.Tool,
 			Block: xstate.BlockID(f.Block), Since: f.Since})
 		if err != nil {

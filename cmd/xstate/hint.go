@@ -234,7 +234,16 @@ func (c caller) deniedHint(denied []state.Denial) string {
 	if len(denied) == 0 {
 		return ""
 	}
-	var rules []string
+	text := deniedText(denied)
+	rules, file := c.allowing(denied)
+	if len(rules) == 0 {
+		return text + ", and no line of a policy allows it"
+	}
+	return fmt.Sprintf("%s; what would allow it in %s: %s", text, file, strings.Join(rules, "; "))
+}
+
+// allowing returns the lines of the user's policy file that would allow what was denied, and the name of that file.
+func (c caller) allowing(denied []state.Denial) (rules []string, file string) {
 	for _, d := range denied {
 		rule := d.Rule
 		if strings.HasPrefix(rule, "limits.") && !strings.Contains(rule, "=") {
@@ -244,15 +253,11 @@ func (c caller) deniedHint(denied []state.Denial) string {
 			rules = append(rules, rule)
 		}
 	}
-	text := deniedText(denied)
-	if len(rules) == 0 {
-		return text + ", and no line of a policy allows it"
-	}
-	file := cmp.Or(policy.UserFile(c.env), policy.FileName)
+	file = cmp.Or(policy.UserFile(c.env), policy.FileName)
 	if below, ok := strings.CutPrefix(file, c.env("HOME")+"/"); ok {
 		file = "~/" + below
 	}
-	return fmt.Sprintf("%s; what would allow it in %s: %s", text, file, strings.Join(rules, "; "))
+	return rules, file
 }
 
 // deniedText lists what was denied.

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) logVerb() *cobra.Command {
-	var f logFlags
+	var f verb.Log
 	cmd := &cobra.Command{
 		Use:   "log [--tree [STEP]]",
 		Short: "list the steps of a session, newest first",
@@ -30,7 +30,7 @@ within recorded steps, with what each branch took, spent and saved.`,
 		Args: takes(0, 1, "name one step, with --tree"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if !f.tree || (stepFlag{&f.step}).Set(args[0]) != nil {
+				if !f.Tree || (stepFlag{&f.Step}).Set(args[0]) != nil {
 					return &usageError{err: fmt.Errorf("log takes no %q", args[0]), hint: "`xstate log --tree STEP`"}
 				}
 			}
@@ -41,21 +41,26 @@ within recorded steps, with what each branch took, spent and saved.`,
 	cmd.Flags().Var(countFlag{&f.Limit}, "limit",
 		fmt.Sprintf("list at most `N` steps; 0 for all (default %d)", verb.ListedSteps))
 	cmd.Flags().Var(stepNumber{&f.After}, "after", "continue after step `N` of the list, with the steps before it")
-	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
-	cmd.Flags().BoolVar(&f.tree, "tree", false, "print the calls of runs as trees")
+	cmd.Flags().BoolVar(&f.Graph, "graph", false, "draw the sessions that share a past")
+	cmd.Flags().BoolVar(&f.Tree, "tree", false, "print the calls of runs as trees")
+	cmd.Flags().BoolVar(&f.Failures, "failures", false, "list the blocks that failed, and what caused and fixed it")
 	return a.ofSession(cmd)
 }
 
-func (a *app) log(ctx context.Context, f logFlags) error {
-	if f.graph {
+func (a *app) log(ctx context.Context, f verb.Log) error {
+	if f.Failures {
+		return a.look(ctx, func(o *opened) error { return a.logFailures(ctx, o) })
+	}
+	if f.Graph {
 		a.family = true
 		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
 	}
-	if f.tree {
+	if f.Tree {
 		return a.look(ctx, func(o *opened) error { return a.logTree(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
-		entries, err := o.history.Log(ctx, f.After, countOr(f.Limit, verb.ListedSteps))
+		entries, more, err := o.history.FilteredLog(ctx, query.StepFilter{Agent: f.Agent, Kind: f.Kind}, f.After,
+			countOr(f.Limit, verb.ListedSteps))
 		if err != nil {
 			return err
 		}
@@ -64,7 +69,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 			return err
 		}
 		next := xstate.StepNumber(0)
-		if n := len(entries); n > 0 && entries[n-1].Number > 1 {
+		if n := len(entries); more {
 			next = entries[n-1].Number
 		}
 		if a.ui.JSON {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/verb"
@@ -21,7 +20,7 @@ type ownStep struct {
 }
 
 // logGraph draws the sessions that have an ancestor with this one.
-func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
+func (a *app) logGraph(ctx context.Context, o *opened, f verb.Log) error {
 	family, err := o.store.State().Family(ctx, o.history.Name())
 	if err != nil {
 		return err
@@ -150,12 +149,4 @@ func graphDocument(session string, family []state.Session, steps []ownStep) api.
 		doc.Steps = append(doc.Steps, api.LogGraphStep{Session: s.session.Name, Entry: s.Entry})
 	}
 	return doc
-}
-
-// logFlags are the flags of log.
-type logFlags struct {
-	verb.Log
-	graph bool
-	tree  bool
-	step  *xstate.StepNumber // that tree shows
 }

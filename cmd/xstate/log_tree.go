@@ -14,9 +14,9 @@ import (
 )
 
 // logTree prints the calls of runs as trees: those of a step, or of the last runs of the list.
-func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
+func (a *app) logTree(ctx context.Context, o *opened, f verb.Log) error {
 	h := o.history
-	steps, err := f.treeSteps(ctx, h)
+	steps, err := treeSteps(ctx, h, f)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 	}
 	none := true
 	for _, r := range runs {
-		if len(r.Blocks) > 0 || f.step != nil {
+		if len(r.Blocks) > 0 || f.Step != nil {
 			a.printRunCalls(r)
 			none = none && len(r.Blocks) == 0
 		}
@@ -41,14 +41,14 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 }
 
 // treeSteps returns the runs to print, newest first.
-func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.StepNumber, error) {
-	if f.step != nil {
-		step, err := h.Step(ctx, *f.step)
+func treeSteps(ctx context.Context, h *query.History, f verb.Log) ([]xstate.StepNumber, error) {
+	if f.Step != nil {
+		step, err := h.Step(ctx, *f.Step)
 		if err == nil && step.Kind != state.KindRun {
-			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", *f.step),
+			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", *f.Step),
 				Hint: "`xstate log` lists the runs"}
 		}
-		return []xstate.StepNumber{*f.step}, err
+		return []xstate.StepNumber{*f.Step}, err
 	}
 	steps, err := h.StepsBefore(ctx, f.After, countOr(f.Limit, verb.ListedSteps))
 	var runs []xstate.StepNumber

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // Operate implements verb.Operations: it carries out what doors other than the command line ask.
@@ -84,7 +85,7 @@ func (a *app) operate(ctx context.Context, r verb.Request) error {
 	case *verb.Show:
 		return a.show(ctx, given(r.Of), showFlags{})
 	case *verb.Log:
-		return a.log(ctx, logFlags{Log: *r})
+		return a.log(ctx, *r)
 	case *verb.Diff:
 		return a.diff(ctx, given(r.From, r.To), diffFlags{})
 	case *verb.Undo:
@@ -115,6 +116,15 @@ func (a *app) operate(ctx context.Context, r verb.Request) error {
 		return a.completed(&f.Origin, &f.Python, func() error { return a.verifyBlock(ctx, f) })
 	case *verb.Evidence:
 		return a.evidence(ctx, evidenceFlags{Evidence: *r})
+	case *verb.Blame:
+		return a.blame(ctx, r.Block, r.Moment)
+	case *verb.Credit:
+		return a.credit(ctx, r.Moment, r.By)
+	case *verb.Bisect:
+		f := bisectFlags{block: r.Block, python: r.Python, o: replay.BisectOptions{
+			Good: r.Good, Bad: r.Bad, Value: r.Value, Recorded: r.Recorded, Timeout: r.Timeout,
+		}}
+		return a.completed(nil, &f.python, func() error { return a.bisect(ctx, f) })
 	}
 	return fmt.Errorf("there is no operation %T", r)
 }

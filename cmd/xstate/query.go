@@ -152,6 +152,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 		"the blocks that no run from scratch has confirmed, or no check exercised",
 	)
 	flags.BoolVar(&f.Volatile, "volatile", false, "the blocks whose result may differ from run to run")
+	flags.BoolVar(&f.Denied, "denied", false, "what the sandbox denied, and what would allow it")
 	flags.StringVar(&f.Where, "where", "", "the blocks, traces or steps for which an `EXPRESSION` is true")
 	flags.Var(countFlag{&f.Limit}, "limit",
 		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed))
@@ -238,6 +239,7 @@ func (a *app) questions(f queryFlags) []question {
 		},
 		{"--failed", f.Failed, a.ofBlocks("failed or were blocked", (*query.BlockView).Failed)},
 		{"--unverified", f.Unverified, a.queryUnverified},
+		{"--denied", f.Denied, a.queryDenied},
 		{"--volatile", f.Volatile, a.ofGraph(a.queryVolatile)},
 		{
 			"--where",

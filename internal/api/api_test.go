@@ -26,6 +26,7 @@ var documents = []any{
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{},
+	Failures{}, QueryDenied{}, Denied{}, Budgets{}, BudgetLine{},
 	Graph{}, GraphEdge{}, LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{},
 	LogStep{}, NodeCounts{},
 	Patch{},

@@ -31,6 +31,24 @@ type CallToolCost struct {
 	CallTotal
 }
 
+// Budgets is the document of calls --budgets.
+type Budgets struct {
+	Version int          `json:"version"`
+	Session string       `json:"session"`
+	Budgets []BudgetLine `json:"budgets"`
+}
+
+// BudgetLine is a limit on what calls and executions spend, and what was spent of it.
+type BudgetLine struct {
+	Scope string `json:"scope"` // run: the last one; session, or agent.NAME
+	What  string `json:"what"`  // usd, tokens, calls, calls.TOOL, wall, cpu or executions
+	Soft  bool   `json:"soft"`  // it warns, and stops nothing
+	Limit string `json:"limit"`
+	Spent string `json:"spent,omitempty"` // absent: it is not recorded
+	Over  bool   `json:"over"`            // it is reached
+	At    string `json:"at"`              // the place in a file that sets it
+}
+
 // Call is the document of calls CALL: one call, whole.
 type Call struct {
 	Version int `json:"version"`

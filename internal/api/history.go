@@ -49,6 +49,13 @@ type CallTree struct {
 	Runs    []query.RunCalls `json:"runs"` // newest first
 }
 
+// Failures is the document of log --failures.
+type Failures struct {
+	Version  int             `json:"version"`
+	Session  string          `json:"session"`
+	Failures []query.Failure `json:"failures"` // newest first
+}
+
 // Diff is the document of diff.
 type Diff struct {
 	Version int                 `json:"version"`

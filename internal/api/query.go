@@ -96,6 +96,21 @@ type QueryVolatile struct {
 	Blocks []query.Volatile `json:"blocks"`
 }
 
+// QueryDenied is the document of query --denied.
+type QueryDenied struct {
+	Answer
+	Denied []Denied `json:"denied"` // in program order
+}
+
+// Denied is what the sandbox denied to a node when it last executed.
+type Denied struct {
+	Block state.BlockID `json:"block"`
+	Node  string        `json:"node"`
+	state.Denial
+	Allow string `json:"allow,omitempty"` // what would allow it, for a policy file; absent: nothing would
+	File  string `json:"file,omitempty"`  // that file
+}
+
 // QueryWhere is the document of query --where.
 type QueryWhere struct {
 	Answer

@@ -127,7 +127,7 @@ type Query struct {
 	Block, Symbol, Value, Version, Patch string
 	AffectedBy, DependsOn, Tool, Where   string
 	From, To                             string // the ends of a path
-	Failed, Volatile, Unverified         bool
+	Failed, Volatile, Unverified, Denied bool
 	Python                               string // the interpreter that loads a Value
 }
 
@@ -152,11 +152,18 @@ type Show struct {
 // Verb implements Request.
 func (*Show) Verb() string { return "show" }
 
-// Log asks for the steps of a session.
+// Log asks for the steps of a session. Graph, Tree and Failures exclude each other.
 type Log struct {
 	InSession
 	Limit *int             // 0: all, nil: ListedSteps
 	After state.StepNumber // the list continues with the steps before this one; 0: it begins
+	Agent string           // only steps of this agent
+	Kind  state.Kind       // only steps of this kind
+
+	Graph    bool              // the steps of all sessions that share a past
+	Tree     bool              // the calls of the runs among the steps
+	Step     *state.StepNumber // with Tree: of this run alone
+	Failures bool              // the blocks that failed, with the edits that caused and fixed it
 }
 
 // ListedSteps is how many steps a Log lists if it does not say.
@@ -221,6 +228,7 @@ type Calls struct {
 	Block   string
 	Since   state.StepNumber
 	Cost    bool
+	Budgets bool // the limits on what calls spend, instead of the calls
 }
 
 // Verb implements Request.
@@ -292,3 +300,37 @@ type Evidence struct {
 
 // Verb implements Request.
 func (*Evidence) Verb() string { return "evidence" }
+
+// Blame asks which edit wrote each line of a block.
+type Blame struct {
+	InSession
+	Moment
+	Block string
+}
+
+// Verb implements Request.
+func (*Blame) Verb() string { return "blame" }
+
+// Credit asks what each agent, model or call did.
+type Credit struct {
+	InSession
+	Moment
+	By []string // agent, model or call; none: agent and model
+}
+
+// Verb implements Request.
+func (*Credit) Verb() string { return "credit" }
+
+// Bisect searches for the edit after which a block failed, or its results changed.
+type Bisect struct {
+	InSession
+	Block     string
+	Value     string // only this variable counts
+	Good, Bad state.StepNumber
+	Recorded  bool // nothing is executed
+	Timeout   time.Duration
+	Python    string
+}
+
+// Verb implements Request.
+func (*Bisect) Verb() string { return "bisect" }

@@ -32,13 +32,16 @@ type Line struct {
 var requests = []Request{
 	&Status{}, &Exec{}, &Run{}, &Patch{}, &Plan{}, &Why{}, &Query{}, &Graph{}, &Show{}, &Log{}, &Diff{}, &Undo{},
 	&Rollback{}, &Fork{}, &Calls{}, &WholeCall{}, &Approve{}, &Replay{}, &Verify{}, &Evidence{},
+	&Blame{}, &Credit{}, &Bisect{},
 }
 
 // documents has a value of each answer.
 var documents = []any{
-	api.Approve{}, api.Call{}, api.Calls{}, api.Diff{}, api.Evidence{}, api.Exec{}, api.Fork{}, api.Graph{}, api.Log{},
-	api.Patch{}, api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDependents{}, api.QueryPatch{},
-	api.QueryPath{}, api.QuerySymbol{}, api.QueryUnverified{}, api.QueryValue{}, api.QueryVersion{},
+	api.Approve{}, api.Bisection{}, api.Blame{}, api.Budgets{}, api.Call{}, api.CallTree{}, api.Calls{}, api.Credit{},
+	api.Diff{}, api.Evidence{}, api.Exec{}, api.Failures{}, api.Fork{}, api.Graph{}, api.Log{}, api.LogGraph{},
+	api.Patch{}, api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDenied{},
+	api.QueryDependents{}, api.QueryPatch{}, api.QueryPath{}, api.QuerySymbol{}, api.QueryUnverified{},
+	api.QueryValue{}, api.QueryVersion{},
 	api.QueryVolatile{}, api.QueryWhere{}, api.Replay{}, api.Rollback{}, api.Run{}, api.Status{}, api.Undo{},
 	api.Verify{}, api.Why{},
 }

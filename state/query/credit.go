@@ -63,7 +63,10 @@ func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (
 	return c.sum(), nil
 }
 
-type creditKey struct{ agent, model, call string }
+type creditKey struct {
+	agent, model, call string
+	step               state.StepNumber // for failures
+}
 
 type crediting struct {
 	history *History
@@ -72,6 +75,22 @@ type crediting struct {
 	pending []state.Step // edits that were not run yet
 	failing map[state.BlockID]bool
 	tree    *callTree // nil: not read yet
+
+	// failures are collected instead of credit: each step has its own row. nil: credit is.
+	failures *failures
+}
+
+// rowOf is the row of a step; of nobody, if the step is the zero value.
+func (c *crediting) rowOf(s *state.Step) *CreditRow {
+	if c.failures == nil {
+		return c.row(s.Origin)
+	}
+	k := creditKey{step: s.Number}
+	if c.rows[k] == nil {
+		c.rows[k] = &CreditRow{}
+		c.failures.stepOf[c.rows[k]] = s
+	}
+	return c.rows[k]
 }
 
 func (c *crediting) row(o state.Origin) *CreditRow {
@@ -117,7 +136,7 @@ func (c *crediting) sum() *Credit {
 }
 
 func (c *crediting) step(ctx context.Context, step state.Step) error {
-	r := c.row(step.Origin)
+	r := c.rowOf(&step)
 	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut,
 		r.Cost+step.Origin.Cost
 	switch {
@@ -154,6 +173,9 @@ func (c *crediting) turn(b *state.Block, was bool, r *CreditRow) {
 		now = false
 	}
 	c.failing[b.ID] = now
+	if c.failures != nil {
+		c.failures.turn(c, b, now, r)
+	}
 	switch {
 	case now && !was:
 		r.Broken++
@@ -203,7 +225,7 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 	if err := x.calls(ctx, n); err != nil {
 		return err
 	}
-	c.row(step.Origin).Caused += left // spent on rebuilding values, and what rounding leaves
+	c.rowOf(&step).Caused += left // spent on rebuilding values, and what rounding leaves
 	x.share(nanoseconds(step.Run.SavedSeconds))
 	c.pending = nil
 	return nil
@@ -219,6 +241,9 @@ type charging struct {
 
 // calls charges what the run's calls spent like the nodes that made them, with the models that were called.
 func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
+	if x.failures != nil {
+		return nil
+	}
 	if x.tree == nil {
 		if x.tree, err = x.history.callTree(ctx); err != nil {
 			return err
@@ -253,11 +278,11 @@ func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
 func (x *charging) share(d time.Duration) {
 	n := time.Duration(len(x.pending))
 	if n == 0 {
-		x.row(x.run.Origin).Saved += d
+		x.rowOf(&x.run).Saved += d
 		return
 	}
 	for i := range n {
-		x.row(x.pending[i].Origin).Saved += d*(i+1)/n - d*i/n // whose sum is d
+		x.rowOf(&x.pending[i]).Saved += d*(i+1)/n - d*i/n // whose sum is d
 	}
 }
 
@@ -269,7 +294,7 @@ func (x *charging) of(id state.BlockID, n *state.NodeResult) *CreditRow {
 func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.BlockID]bool) *CreditRow {
 	switch n.Reason.Code {
 	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonEngine:
-		return x.row(x.run.Origin)
+		return x.rowOf(&x.run)
 	case state.ReasonInput, state.ReasonBlocked, state.ReasonUnblocked, state.ReasonEnded:
 		switch by := x.blockOf(n.Reason.By); {
 		case by != "" && by != id:
@@ -281,7 +306,7 @@ func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.
 		}
 	}
 	if e := x.edited[id]; e != nil {
-		return x.row(e.Origin)
+		return x.rowOf(e)
 	}
 	return x.one()
 }
@@ -304,7 +329,7 @@ func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *Credi
 		}
 	}
 	if e := x.edited[id]; e != nil {
-		return x.row(e.Origin)
+		return x.rowOf(e)
 	}
 	return x.one()
 }
@@ -326,19 +351,19 @@ func (x *charging) outside() *CreditRow {
 			return x.one()
 		}
 	}
-	return x.row(state.Origin{})
+	return x.rowOf(&state.Step{})
 }
 
 // one is the row of all pending edits, if they share a row. Without edits it is the row of the origin of the run. Edits
 // with several rows cannot be separated, so no row is charged.
 func (x *charging) one() *CreditRow {
 	if len(x.pending) == 0 {
-		return x.row(x.run.Origin)
+		return x.rowOf(&x.run)
 	}
-	r := x.row(x.pending[0].Origin)
+	r := x.rowOf(&x.pending[0])
 	for i := range x.pending {
-		if x.row(x.pending[i].Origin) != r {
-			return x.row(state.Origin{})
+		if x.rowOf(&x.pending[i]) != r {
+			return x.rowOf(&state.Step{})
 		}
 	}
 	return r

@@ -46,19 +46,55 @@ type ArtifactChange struct {
 // Log returns steps of the session, newest first: at most limit steps before step before. 0 means no limit, and the
 // newest step.
 func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) ([]Entry, error) {
-	steps, err := h.StepsBefore(ctx, before, limit)
-	if err != nil {
-		return nil, err
+	entries, _, err := h.FilteredLog(ctx, StepFilter{}, before, limit)
+	return entries, err
+}
+
+// StepFilter selects steps. A field with its zero value selects all.
+type StepFilter struct {
+	Agent string
+	Kind  state.Kind // AnyEdit: an append, patch, move or delete
+}
+
+// AnyEdit is the kind of a StepFilter for edits.
+const AnyEdit state.Kind = "edit"
+
+func (f StepFilter) selects(s *state.Step) bool {
+	return (f.Agent == "" || s.Origin.Agent == f.Agent) &&
+		(f.Kind == "" || s.Kind == f.Kind || f.Kind == AnyEdit && IsEdit(s.Kind))
+}
+
+// FilteredLog is Log with a filter. more: steps before the last one may be selected, too.
+func (h *History) FilteredLog(
+	ctx context.Context, f StepFilter, before state.StepNumber, limit int,
+) (entries []Entry, more bool, err error) {
+	entries = []Entry{}
+	page := pageOfSteps
+	if f == (StepFilter{}) {
+		page = limit
 	}
-	entries := []Entry{}
-	for _, step := range steps {
-		e, err := h.EntryOf(ctx, step)
+	for {
+		steps, err := h.StepsBefore(ctx, before, page)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		entries = append(entries, e)
+		for i := range steps {
+			before = steps[i].Number
+			if !f.selects(&steps[i]) {
+				continue
+			}
+			e, err := h.EntryOf(ctx, steps[i])
+			if err != nil {
+				return nil, false, err
+			}
+			if entries = append(entries, e); len(entries) == limit {
+				return entries, before > 1, nil
+			}
+		}
+		if len(steps) == 0 || before == 1 {
+			return entries, false, nil
+		}
 	}
-	return entries, nil
 }
 
 // StepsBefore is Log without the fields of an entry that need more than the step itself. Those cost one diff a step.

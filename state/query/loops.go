@@ -125,18 +125,26 @@ func (h *History) failureOf(b *state.Block) string {
 	if !b.Failed() {
 		return ""
 	}
+	if e := h.errorOf(b); e != nil {
+		return fmt.Sprintf("%s %s: %s", b.Version, e.Type, e.Message)
+	}
+	return string(b.Version)
+}
+
+// errorOf returns the error of a block that failed; nil if it is not recorded.
+func (h *History) errorOf(b *state.Block) *state.ExecError {
 	if b.Err != nil {
-		return fmt.Sprintf("%s %s: %s", b.Version, b.Err.Type, b.Err.Message)
+		return b.Err
 	}
 	for _, n := range b.Nodes {
 		if n.Trace == "" {
 			continue
 		}
 		if t, ok, err := h.store.Trace(n.Trace); err == nil && ok && t.Failure() != nil {
-			return fmt.Sprintf("%s %s: %s", b.Version, t.Failure().Type, t.Failure().Message)
+			return t.Failure()
 		}
 	}
-	return string(b.Version)
+	return nil
 }
 
 // editLoops finds blocks whose last edits were A → B → A → B.

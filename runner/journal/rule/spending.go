@@ -171,7 +171,7 @@ func reached(b policy.Budget, spent int64) string {
 		limit = "the soft budget"
 	}
 	return fmt.Sprintf("%s %s=%s of the %s is spent: %s (%s)", limit, b.What, b.Text(b.Amount),
-		strings.Replace(b.Scope, ".", " ", 1), b.Text(spent), b.At)
+		ScopeText(b), b.Text(spent), b.At)
 }
 
 // spentHint says how to continue.
