@@ -158,10 +158,11 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if ro.Block, err = o.named(ctx, f.Block); err != nil {
 		return err
 	}
-	if a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON {
-		n := 0
-		ro.OnRun = func(run *replay.RunReport, of int) {
-			n++
+	shown, n := a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON, 0
+	ro.OnRun = func(run *replay.RunReport, of int) {
+		n++
+		a.ui.Event(api.Event{Event: "progress", Done: n, Of: of})
+		if shown {
 			a.ui.Progress(
 				fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, term.Plural(of, "run"), run.Step, run.Result),
 			)

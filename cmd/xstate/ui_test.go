@@ -123,6 +123,7 @@ func TestPage(t *testing.T) {
 	b.shows("/ui/graph?session=p.py", `data-from="data" data-to="total"`)
 	b.shows("/ui/evidence?session=p.py&of=total", "Code, in the order in which it ran")
 	b.shows("/ui/calls?session=p.py", "0 calls")
+	b.shows("/ui/agents?session=p.py", "0 calls")
 
 	s.write("p.py", strings.Replace(pageProgram, "3]", "4]", 1))
 	s.done(nil, "run", "p.py")
@@ -196,7 +197,7 @@ func TestPageAdmits(t *testing.T) {
 	got, page = stranger.get(code)
 	status(http.StatusUnauthorized, "an invitation that was used", got, page)
 
-	for _, path := range []string{"/ui/run", "/ui/edit", "/ui/undo", "/ui/decide"} {
+	for _, path := range []string{"/ui/run", "/ui/edit", "/ui/undo", "/ui/decide", "/ui/audit"} {
 		got, page := looks.post(path, form)
 		status(http.StatusForbidden, "a look at "+path, got, page)
 	}

@@ -84,7 +84,7 @@ type ExecFile struct {
 // Event is a line of exec --json-lines and run --json-lines. The last one is done or error.
 type Event struct {
 	Version int    `json:"version"`
-	Event   string `json:"event"`         // started, begin, output, end, call, done or error
+	Event   string `json:"event"`         // started, begin, output, end, progress, call, done or error
 	Run     string `json:"run,omitempty"` // id of the run, for interrupt; in started
 	// Blocks are the blocks by their ids in the contents, in started, of a run that was given contents. A block that is
 	// known by another id keeps that.
@@ -98,6 +98,10 @@ type Event struct {
 	Error    *Error  `json:"error,omitempty"`  // in error
 	Exec     *Exec   `json:"exec,omitempty"`   // in done, by exec
 	Result   *Run    `json:"result,omitempty"` // in done, by run
+
+	// For the event progress of a replay: how many runs are replayed, of how many
+	Done int `json:"done,omitempty"`
+	Of   int `json:"of,omitempty"`
 
 	// For the event call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys
 	// are one.

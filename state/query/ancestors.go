@@ -32,12 +32,3 @@ func (h *History) Ancestors(ctx context.Context, n state.StepNumber) iter.Seq2[s
 		}
 	}
 }
-
-// IsEdit reports whether a step edited the program, rather than running it, going back or saying something of it.
-func IsEdit(k state.Kind) bool {
-	switch k {
-	case state.KindAppend, state.KindPatch, state.KindMove, state.KindDelete:
-		return true
-	}
-	return false
-}

@@ -149,11 +149,20 @@ func (t *callTree) run(ctx context.Context, n state.StepNumber) (*RunCalls, erro
 	if err != nil {
 		return nil, err
 	}
+	type use struct {
+		block state.BlockID
+		call  state.CallID
+	}
+	known := map[use]bool{}
+	for block, calls := range read {
+		for _, c := range calls {
+			known[use{block, c.ID}] = true
+		}
+	}
 	span := runSpan{before, n}
 	for _, c := range t.made {
 		v := t.at(c, span)
-		if t.by(v, span) && !slices.ContainsFunc(read[c.Caller.Block],
-			func(o *state.Call) bool { return o.ID == c.ID }) {
+		if t.by(v, span) && !known[use{c.Caller.Block, c.ID}] {
 			read[c.Caller.Block] = append(read[c.Caller.Block], v)
 		}
 	}
@@ -187,9 +196,12 @@ func (t *callTree) run(ctx context.Context, n state.StepNumber) (*RunCalls, erro
 func (t *callTree) branches(calls []*state.Call, r runSpan) []CallBranch {
 	sortCalls(calls)
 	branches := []CallBranch{}
+	listed := map[state.CallID]bool{}
 	for _, c := range calls {
-		inside := c.Parent != 0 && slices.ContainsFunc(calls, func(o *state.Call) bool { return o.ID == c.Parent })
-		if !inside {
+		listed[c.ID] = true
+	}
+	for _, c := range calls {
+		if c.Parent == 0 || !listed[c.Parent] {
 			branches = append(branches, t.branch(c, r))
 		}
 	}

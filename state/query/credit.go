@@ -76,19 +76,21 @@ type crediting struct {
 	failing map[state.BlockID]bool
 	tree    *callTree // nil: not read yet
 
-	// failures are collected instead of credit: each step has its own row. nil: credit is.
-	failures *failures
+	// For failures each step has a row of its own, calls are not charged, and turned gets what a step made of a block.
+	// nil: rows are those of credit.
+	stepOf map[*CreditRow]*state.Step
+	turned func(b *state.Block, fails bool, r *CreditRow)
 }
 
 // rowOf is the row of a step; of nobody, if the step is the zero value.
 func (c *crediting) rowOf(s *state.Step) *CreditRow {
-	if c.failures == nil {
+	if c.stepOf == nil {
 		return c.row(s.Origin)
 	}
 	k := creditKey{step: s.Number}
 	if c.rows[k] == nil {
 		c.rows[k] = &CreditRow{}
-		c.failures.stepOf[c.rows[k]] = s
+		c.stepOf[c.rows[k]] = s
 	}
 	return c.rows[k]
 }
@@ -173,8 +175,8 @@ func (c *crediting) turn(b *state.Block, was bool, r *CreditRow) {
 		now = false
 	}
 	c.failing[b.ID] = now
-	if c.failures != nil {
-		c.failures.turn(c, b, now, r)
+	if c.turned != nil {
+		c.turned(b, now, r)
 	}
 	switch {
 	case now && !was:
@@ -197,6 +199,7 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 		run:       step,
 		blocks:    map[state.BlockID]*state.Block{},
 		edited:    map[state.BlockID]*state.Step{},
+		charged:   map[state.BlockID]*CreditRow{},
 	}
 	for i := range c.pending {
 		if id := c.pending[i].Block; id != "" {
@@ -237,11 +240,14 @@ type charging struct {
 	run    state.Step
 	blocks map[state.BlockID]*state.Block // whose outcome the run recorded
 	edited map[state.BlockID]*state.Step  // the last pending edit of each block
+	// charged has the rows of blocks that are known: a chain of 2,000 blocks would be followed from each of them. The
+	// block behind a block is always the same, so a row does not depend on where the search began.
+	charged map[state.BlockID]*CreditRow
 }
 
 // calls charges what the run's calls spent like the nodes that made them, with the models that were called.
 func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
-	if x.failures != nil {
+	if x.stepOf != nil {
 		return nil
 	}
 	if x.tree == nil {
@@ -313,10 +319,19 @@ func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.
 
 // ofBlock is the row that the outcome of a block is charged to.
 func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *CreditRow {
+	if r := x.charged[id]; r != nil {
+		return r
+	}
 	if seen[id] {
 		return x.one()
 	}
 	seen[id] = true
+	r := x.ofNodes(id, seen)
+	x.charged[id] = r
+	return r
+}
+
+func (x *charging) ofNodes(id state.BlockID, seen map[state.BlockID]bool) *CreditRow {
 	if b := x.blocks[id]; b != nil {
 		for _, failed := range []bool{true, false} { // a failed node explains the failure of its block
 			for i := range b.Nodes {

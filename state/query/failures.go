@@ -32,26 +32,27 @@ func (f *Failure) Fails() bool { return f.Fixed == 0 && f.Gone == 0 }
 
 // failures collects the failures of a session.
 type failures struct {
-	found  []*Failure
-	open   map[state.BlockID]*Failure
-	stepOf map[*CreditRow]*state.Step
-	now    state.StepNumber
+	*crediting
+	found []*Failure
+	open  map[state.BlockID]*Failure
+	now   state.StepNumber
 }
 
 // Failures returns the failures of all steps until n, the newest first. A call that waits for a decision is none.
 func (h *History) Failures(ctx context.Context, n state.StepNumber) ([]Failure, error) {
-	f := &failures{open: map[state.BlockID]*Failure{}, stepOf: map[*CreditRow]*state.Step{}}
-	c := &crediting{history: h, rows: map[creditKey]*CreditRow{}, failing: map[state.BlockID]bool{}, failures: f}
+	f := &failures{open: map[state.BlockID]*Failure{}, crediting: &crediting{history: h,
+		rows: map[creditKey]*CreditRow{}, failing: map[state.BlockID]bool{}, stepOf: map[*CreditRow]*state.Step{}}}
+	f.turned = f.note
 	for step, err := range h.store.Steps(ctx, h.name, 1, n) {
 		if err == nil {
 			f.now = step.Number
-			err = c.step(ctx, step)
+			err = f.step(ctx, step)
 		}
 		if err != nil {
 			return nil, err
 		}
 		for id, x := range f.open {
-			if _, is := c.failing[id]; !is {
+			if _, is := f.failing[id]; !is {
 				x.Gone = step.Number
 				delete(f.open, id)
 			}
@@ -64,32 +65,32 @@ func (h *History) Failures(ctx context.Context, n state.StepNumber) ([]Failure, 
 	return list, nil
 }
 
-// turn notes what a step made of a block. r is the row of the step that is charged.
-func (f *failures) turn(c *crediting, b *state.Block, now bool, r *CreditRow) {
+// note notes what a step made of a block. r is the row of the step that is charged.
+func (f *failures) note(b *state.Block, fails bool, r *CreditRow) {
 	x := f.open[b.ID]
 	switch {
-	case x == nil && now && b.Failed():
-		x = &Failure{Block: b.ID, Error: c.lastLine(b), Since: f.now, Causes: f.edits(c, r), Tries: []FailedTry{},
+	case x == nil && fails && b.Failed():
+		x = &Failure{Block: b.ID, Error: f.errorText(b), Since: f.now, Causes: f.edits(r), Tries: []FailedTry{},
 			Fixes: []Entry{}}
 		f.open[b.ID] = x
 		f.found = append(f.found, x)
-	case x != nil && !now:
-		x.Fixed, x.Fixes = f.now, f.edits(c, r)
+	case x != nil && !fails:
+		x.Fixed, x.Fixes = f.now, f.edits(r)
 		delete(f.open, b.ID)
 	case x != nil && b.Failed() && slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool {
 		return n.Reason.Code != state.ReasonReused
 	}):
-		x.Tries = append(x.Tries, FailedTry{Run: f.now, Edits: f.edits(c, r), Error: c.lastLine(b)})
+		x.Tries = append(x.Tries, FailedTry{Run: f.now, Edits: f.edits(r), Error: f.errorText(b)})
 	}
 }
 
-// edits are the edits, or the rollback, that a row stands for: those that were not run yet where it is nobody's.
-func (f *failures) edits(c *crediting, r *CreditRow) []Entry {
+// edits returns the edit or the rollback of a row. A row of nobody stands for all edits that were not run yet.
+func (f *failures) edits(r *CreditRow) []Entry {
 	list := []Entry{}
 	switch s := f.stepOf[r]; {
 	case s.Number == 0:
-		for i := range c.pending {
-			list = append(list, entryOf(c.pending[i]))
+		for i := range f.pending {
+			list = append(list, entryOf(f.pending[i]))
 		}
 	case IsEdit(s.Kind) || s.Kind == state.KindRollback:
 		list = append(list, entryOf(*s))
@@ -97,9 +98,9 @@ func (f *failures) edits(c *crediting, r *CreditRow) []Entry {
 	return list
 }
 
-// lastLine is the type and the message of the error of a block.
-func (c *crediting) lastLine(b *state.Block) string {
-	e := c.history.errorOf(b)
+// errorText is the type and the message of the error of a block.
+func (f *failures) errorText(b *state.Block) string {
+	e := f.history.errorOf(b)
 	switch {
 	case e == nil:
 		return ""

@@ -50,6 +50,15 @@ func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) (
 	return entries, err
 }
 
+// IsEdit reports whether a step edited the program, rather than running it, going back or saying something of it.
+func IsEdit(k state.Kind) bool {
+	switch k {
+	case state.KindAppend, state.KindPatch, state.KindMove, state.KindDelete:
+		return true
+	}
+	return false
+}
+
 // StepFilter selects steps. A field with its zero value selects all.
 type StepFilter struct {
 	Agent string

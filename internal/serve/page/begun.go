@@ -1,8 +1,10 @@
 package page
 
 import (
+	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
 )
@@ -32,4 +34,28 @@ func (b *begun) outcome() (over bool, failed string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.over, b.failed
+}
+
+// audit is a replay or a bisection that a browser began. It outlives the request.
+type audit struct {
+	*begun
+	What  string // for people
+	Since time.Time
+	stop  context.CancelFunc
+	done  any       // the document, when it is over
+	at    api.Event // the last
+}
+
+// reach notes how far it is.
+func (a *audit) reach(e api.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = e
+}
+
+// reached returns how far it is.
+func (a *audit) reached() api.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.at
 }

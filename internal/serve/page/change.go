@@ -72,7 +72,7 @@ func (p *Page) changed(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	back := r.FormValue("back")
-	if back != "calls" && back != "history" {
+	if back != "calls" && back != "history" && back != "agents" {
 		back = "program"
 	}
 	http.Redirect(w, r, v.At(back), http.StatusSeeOther)
@@ -97,7 +97,7 @@ func (p *Page) begin(session string, request verb.Request) error {
 		ctx = context.Background()
 	}
 	go func() {
-		_, failed := p.operate(ctx, request)
+		_, failed := p.operate(ctx, request, nil)
 		b.end(failed)
 	}()
 	return nil

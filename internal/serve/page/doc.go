@@ -2,9 +2,10 @@
 //
 // # Nouns
 //
-// There are three. A view is one page: the program after a step, a block with what it read and wrote, the steps, one
-// step, the dependencies, the values, the calls. A part is a block of a view that changes while a program runs; it has
-// a hash, by which a browser knows whether it has it. An invitation lets one browser in.
+// There are four. A view is one page: the program after a step, a block with what it read and wrote, the steps, one
+// step, the dependencies, the values, the agents with their calls. A part is a block of a view that changes while a
+// program runs; it has a hash, by which a browser knows whether it has it. An audit is a replay or a bisection that a
+// browser began. An invitation lets one browser in.
 //
 // # The promise
 //

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +22,11 @@ import (
 type tab struct{ Path, Text string }
 
 var tabs = []tab{
-	{"program", "Program"}, {"graph", "Graph"}, {"history", "History"}, {"values", "Values"}, {"calls", "Calls"},
+	{"program", "Program"}, {"graph", "Graph"}, {"history", "History"}, {"values", "Values"}, {"agents", "Agents"},
 }
+
+// pastViews are the views that the tab of the history leads to.
+var pastViews = []tab{{"history", "Steps"}, {"failures", "Failures and fixes"}, {"audit", "Replay and bisect"}}
 
 //go:embed assets
 var files embed.FS
@@ -38,9 +43,12 @@ type addresser interface {
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"tabs": func() []tab { return tabs }, "seconds": seconds, "size": term.Size, "sentence": query.Sentence,
+	"tabs":      func() []tab { return tabs },
+	"pastviews": func() []tab { return pastViews },
+	"seconds":   seconds, "size": term.Size, "sentence": query.Sentence,
 	"who": who, "short": short, "difflines": diffLines, "accesses": accesses, "blockof": blockOf, "json": compact,
-	"described": described, "count": term.Plural,
+	"described": described, "count": term.Plural, "lastline": lastLine, "spent": spentText,
+	"firstcalls": firstCalls, "dollars": dollars, "signed": signed,
 	"causesin": func(v addresser, list any) map[string]any { return map[string]any{"View": v, "List": list} },
 	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -60,6 +68,41 @@ func seconds(s float64) string {
 // who is the author of a step.
 func who(o state.Origin) string {
 	return cmp.Or(term.Agent(o), o.Client)
+}
+
+// dollars is an amount of a document, for people; "" if it is 0.
+func dollars(amount any) string {
+	text := ""
+	switch x := amount.(type) {
+	case state.Dollars:
+		text = x.String()
+	case float64: // from another process
+		text = strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	if text == "" || text == "0" {
+		return ""
+	}
+	return "$" + text
+}
+
+// signed is a time that may be negative; "" if it is 0.
+func signed(s float64) string {
+	if s < 0 {
+		return "−" + seconds(-s)
+	}
+	return seconds(s)
+}
+
+// lastLine is the last line of an error that is not empty.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// spentText is what was spent, for people; "" if nothing was.
+func spentText(u state.Usage) string {
+	texts := slices.DeleteFunc([]string{u.Tokens(), u.Dollars()}, func(s string) bool { return s == "" })
+	return strings.Join(texts, ", ")
 }
 
 // short is the beginning of a digest.
@@ -150,4 +193,12 @@ func accesses(v addresser, b *query.BlockView, reads bool) (list []access) {
 		}
 	}
 	return list
+}
+
+// branchCalls is how many calls a branch of the tree of calls shows.
+const branchCalls = 50
+
+// firstCalls are the calls of a branch that are shown.
+func firstCalls(calls []query.CallBranch) []query.CallBranch {
+	return calls[:min(len(calls), branchCalls)]
 }

@@ -26,7 +26,8 @@ func (p *Page) Handler() http.Handler {
 		"{$}": (*view).sessions, "program": (*view).program, "block": (*view).block, "graph": (*view).graph,
 		"plan":    (*view).plan,
 		"history": (*view).history, "step": (*view).step, "values": (*view).values, "value": (*view).value,
-		"calls": (*view).calls, "evidence": (*view).evidence,
+		"calls": (*view).calls, "evidence": (*view).evidence, "agents": (*view).agents, "audit": (*view).audits,
+		"failures": (*view).failures, "blame": (*view).blame,
 	} {
 		mux.HandleFunc("GET "+root+path, p.showing(show))
 	}
@@ -36,6 +37,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("POST "+root+"edit", p.admitting(rightEdit, p.edit))
 	mux.HandleFunc("POST "+root+"undo", p.admitting(rightEdit, p.undo))
 	mux.HandleFunc("POST "+root+"decide", p.admitting(rightEdit, p.decide))
+	mux.HandleFunc("POST "+root+"audit", p.admitting(rightEdit, p.audit))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

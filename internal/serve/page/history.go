@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -12,98 +13,105 @@ import (
 // listedSteps is how many steps a page of the history has.
 const listedSteps = 100
 
+// kinds are the kinds of steps that the history can be narrowed to.
+var kinds = []state.Kind{query.AnyEdit, state.KindRun, state.KindRollback, state.KindFork}
+
+// historyData is what the view of the history shows.
+type historyData struct {
+	Steps       []historyStep
+	Next        state.StepNumber // of Log
+	Family      []*familyMember  // the sessions that share a past, as a tree; nil: there is one
+	Agent, Kind string           // only steps of these are shown
+	Kinds       []state.Kind
+	Agents      []string // of the steps
+}
+
+// historyStep is a step with what it cost: by its origin, and of a run by the calls that it made.
+type historyStep struct {
+	api.LogStep
+	Spent state.Usage
+}
+
+// familyMember is a session with those that were forked from it.
+type familyMember struct {
+	api.LogSession
+	Forks []*familyMember
+}
+
 // history lists the steps of a session, the newest first.
 func (v *view) history() error {
 	limit := listedSteps
 	after, _ := strconv.ParseUint(v.query.Get("after"), 10, 32) // 0: from the newest
-	d, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: state.StepNumber(after)})
+	data := &historyData{Agent: v.query.Get("agent"), Kind: v.query.Get("kind"), Kinds: kinds}
+	d, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit,
+		After: state.StepNumber(after), Agent: data.Agent, Kind: state.Kind(data.Kind)})
 	if err != nil {
 		return err
 	}
-	v.Session = d.Session
-	v.Name, v.Title, v.Data = "history", "History", d
+	v.Session, data.Next = d.Session, d.Next
+	for _, s := range d.Steps {
+		o := s.Origin
+		data.Steps = append(data.Steps, historyStep{s, state.Usage{InputTokens: o.TokensIn, OutputTokens: o.TokensOut,
+			MicroUSD: int64(o.Cost) / 1000}})
+		if o.Agent != "" && !slices.Contains(data.Agents, o.Agent) {
+			data.Agents = append(data.Agents, o.Agent)
+		}
+	}
+	slices.Sort(data.Agents)
+	if err := v.spentOnCalls(data.Steps); err != nil {
+		return err
+	}
+	if data.Family, err = v.family(); err != nil {
+		return err
+	}
+	v.Name, v.Title, v.Data = "history", "History", data
 	return nil
 }
 
-// stepData is what the view of a step shows.
-type stepData struct {
-	Entry  *query.Entry
-	Diff   *api.Diff // what it changed
-	Parts  []query.PatchView
-	Before state.StepNumber
-	Next   state.StepNumber // 0: it is the last
-	Run    []ranBlock       // what a run did with blocks that it did not reuse
-}
-
-// ranBlock is a block with what a run did with it.
-type ranBlock struct {
-	ID     state.BlockID
-	Status string
-	Causes []cause
-}
-
-// step shows what one step changed.
-func (v *view) step() error {
-	if v.AtStep == nil {
-		return &failure{api.Error{Message: "the address names no step", Hint: "choose one in the history"}}
+// spentOnCalls adds what the runs among some steps spent on calls of tools and models.
+func (v *view) spentOnCalls(steps []historyStep) error {
+	if len(steps) == 0 {
+		return nil
 	}
-	n, limit := *v.AtStep, 2
-	log, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: n + 2})
+	runs := map[state.StepNumber]*historyStep{} // by the step before, which their calls name
+	for i := range steps {
+		if steps[i].Run != nil {
+			runs[steps[i].Number-1] = &steps[i]
+		}
+	}
+	d, err := ask[api.Calls](v.r.Context(), v.p,
+		&verb.Calls{InSession: verb.In(v.Session), Since: steps[len(steps)-1].Number - 1})
 	if err != nil {
 		return err
 	}
-	v.Session = log.Session
-	data := &stepData{}
-	for i := range log.Steps { // that step, and before it the next
-		switch s := &log.Steps[i]; s.Number {
-		case n:
-			data.Entry = &s.Entry
-		case n + 1:
-			data.Next = s.Number
+	for i := range d.Calls {
+		if run := runs[d.Calls[i].Step]; run != nil && !d.Calls[i].Served {
+			run.Spent.Add(d.Calls[i].Usage)
 		}
 	}
-	if n > 0 {
-		data.Before = n - 1
-		if data.Diff, err = ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
-			InSession: verb.In(v.Session), From: strconv.Itoa(int(n - 1)), To: strconv.Itoa(int(n)),
-		}); err != nil {
-			return err
-		}
-	}
-	if data.Entry != nil && data.Entry.Run != nil {
-		if data.Run, err = v.ranIn(n); err != nil {
-			return err
-		}
-	}
-	patches, err := ask[api.QueryPatch](v.r.Context(), v.p,
-		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))})
-	if err == nil { // it is no edit
-		data.Parts = patches.Patches
-	}
-	v.Name, v.Title, v.Data = "step", "Step "+strconv.Itoa(int(n)), data
 	return nil
 }
 
-// ranIn lists the blocks that a run did not reuse.
-func (v *view) ranIn(run state.StepNumber) (list []ranBlock, err error) {
-	d, err := v.snapshot()
-	if err != nil {
+// family returns the sessions that share a past with this one as a tree; nil if there is no other.
+func (v *view) family() ([]*familyMember, error) {
+	limit := 1
+	d, err := ask[api.LogGraph](v.r.Context(), v.p,
+		&verb.Log{InSession: verb.In(v.Session), Graph: true, Limit: &limit})
+	if err != nil || len(d.Sessions) < 2 {
 		return nil, err
 	}
-	known := v.valuesAround(run)
-	for i := range d.Blocks {
-		b := &d.Blocks[i]
-		c := causes{known: known}
-		for _, n := range b.Nodes {
-			if n.Reason.Code != state.ReasonReused {
-				c.add(n.Name, n.Status, n.Reason, nil, nil)
-			}
-		}
-		if len(c.list) > 0 && (b.RanAt == run || b.Status != "ran") {
-			list = append(list, ranBlock{b.ID, b.Status, c.list})
+	members := map[string]*familyMember{}
+	for _, s := range d.Sessions {
+		members[s.Name] = &familyMember{LogSession: s}
+	}
+	var roots []*familyMember
+	for _, s := range d.Sessions {
+		if s.From != nil && members[s.From.Session] != nil {
+			parent := members[s.From.Session]
+			parent.Forks = append(parent.Forks, members[s.Name])
+		} else {
+			roots = append(roots, members[s.Name])
 		}
 	}
-	return list, nil
+	return roots, nil
 }

@@ -33,6 +33,7 @@ type Page struct {
 	invitations []invitation
 	begun       map[string]*begun // by session: what a browser began last
 	renderings  renderings
+	audits      map[string]*audit // by session: the replay or bisection that a browser began last
 }
 
 // right is what a browser may do.

@@ -109,25 +109,3 @@ func (v *view) evidence() error {
 	v.Name, v.Title, v.Data = "evidence", "Evidence of "+of, d
 	return nil
 }
-
-// calls lists the calls of tools and models, those that wait first.
-func (v *view) calls() error {
-	d, err := ask[api.Calls](v.r.Context(), v.p, &verb.Calls{InSession: verb.In(v.Session)})
-	if err != nil {
-		return err
-	}
-	v.Session = d.Session
-	slices.SortStableFunc(d.Calls, func(a, b api.CallRow) int {
-		return cmp.Compare(waits(&b), waits(&a))
-	})
-	v.Name, v.Title, v.Data = "calls", "Calls", d
-	return nil
-}
-
-// waits is 1 for a call that waits for a decision.
-func waits(c *api.CallRow) int {
-	if c.State == "waiting" {
-		return 1
-	}
-	return 0
-}

@@ -87,16 +87,16 @@ func (v *view) fail(err error) {
 	v.send(http.StatusNotFound)
 }
 
-// operate carries an operation out.
-func (p *Page) operate(ctx context.Context, r verb.Request) (answer any, failed *api.Error) {
+// operate carries an operation out. event gets what happens; nil: it is not wanted.
+func (p *Page) operate(ctx context.Context, r verb.Request, event func(api.Event)) (answer any, failed *api.Error) {
 	return p.Operations.Operate(ctx, verb.Call{
-		Request: r, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API,
+		Request: r, Store: p.Store, Folder: p.Folder, Environ: p.Environ, Door: wording.API, Event: event,
 	})
 }
 
 // ask carries an operation out and returns its document.
 func ask[D any](ctx context.Context, p *Page, request verb.Request) (*D, error) {
-	answer, failed := p.operate(ctx, request)
+	answer, failed := p.operate(ctx, request, nil)
 	if failed != nil {
 		return nil, &failure{*failed}
 	}

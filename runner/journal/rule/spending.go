@@ -222,3 +222,6 @@ func (p *spending) node(wall, cpu time.Duration) error {
 	p.warn()
 	return nil
 }
+
+// ScopeText is the scope of a budget as people read it.
+func ScopeText(b policy.Budget) string { return strings.Replace(b.Scope, ".", " ", 1) }

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -16,7 +15,7 @@ type LastRun struct {
 }
 
 // SpentOf returns, for each budget, what the record says was spent of it. Those of the scope run count that run of the
-// session. known is false where it is not recorded, as of the time of processors.
+// session. known is false for an amount that the record does not have: the time of processors.
 func SpentOf(
 	ctx context.Context, store *state.Store, session string, run LastRun, budgets []policy.Budget,
 ) (spent []int64, known []bool, err error) {
@@ -46,6 +45,3 @@ func SpentOf(
 	}
 	return spent, known, nil
 }
-
-// ScopeText is the scope of a budget as people read it.
-func ScopeText(b policy.Budget) string { return strings.Replace(b.Scope, ".", " ", 1) }

@@ -195,7 +195,7 @@ document.addEventListener("keydown", (e) => {
 
 // prepare gives what came into the page what scripts add: keys that scroll, tables that sort, a graph that lights up.
 function prepare(root) {
-  for (const element of root.querySelectorAll("pre, .output, .rich")) scrolling.observe(element);
+  for (const element of root.querySelectorAll("pre, .output, .rich, .list")) scrolling.observe(element);
   for (const table of root.querySelectorAll("table.sortable, .rich table")) sortable(table);
   for (const drawing of root.querySelectorAll(".drawing")) lit(drawing);
 }
@@ -207,6 +207,8 @@ function sortable(table) {
   for (const [i, head] of [...(table.tHead?.rows[0]?.cells ?? [])].entries()) {
     const button = document.createElement("button");
     button.append(...head.childNodes);
+    button.textContent ||= "#"; // the index of a data frame has no name
+    button.textContent ||= "#"; // the index of a data frame has no name
     head.append(button);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
@@ -293,3 +295,35 @@ function mapped(drawing, map) {
 }
 
 prepare(document);
+
+// A view of the past follows the slider of the steps.
+const scrub = document.getElementById("scrub");
+if (scrub) {
+  const there = (step) => {
+    const address = new URL(location.href);
+    address.searchParams.set("step", step);
+    return address;
+  };
+  let shown = scrub.value;
+  let busy = false;
+  const follow = async () => {
+    if (busy) return;
+    busy = true;
+    while (shown !== scrub.value) {
+      const step = scrub.value;
+      const answer = await fetch(there(step));
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      shown = step;
+      history.replaceState(null, "", there(step));
+      document.title = page.title;
+      for (const part of ["main", "nav", ".top .then", ".walk .links:first-child", ".walk .links:last-child"]) {
+        const other = page.querySelector(part);
+        if (other) document.querySelector(part)?.replaceChildren(...other.childNodes);
+      }
+      prepare(document.querySelector("main"));
+    }
+    busy = false;
+  };
+  scrub.hidden = false;
+  scrub.addEventListener("input", follow);
+}

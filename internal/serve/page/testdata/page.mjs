@@ -71,6 +71,10 @@ const views = (session, block, name) => [
   `value?session=${session}&name=${name}`,
   `evidence?session=${session}&of=${block}`,
   `calls?session=${session}`,
+  `agents?session=${session}`,
+  `failures?session=${session}`,
+  `audit?session=${session}&block=${block}`,
+  `blame?session=${session}&block=${block}`,
 ];
 
 const program = fs.readFileSync(path.join(demo, "analysis.py"), "utf8");
@@ -127,19 +131,27 @@ console.log("views: fine");
   assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^block setup,/);
   await page.keyboard.press("Enter");
   await page.waitForURL(/block=setup/);
-  for (const [key, view] of Object.entries({
-    2: "graph",
-    3: "history",
-    4: "values",
-    5: "calls",
-    1: "program",
-  })) {
+  for (const [key, view] of Object.entries({ 2: "graph", 3: "history", 4: "values", 5: "agents", 1: "program" })) {
     await page.keyboard.press(key);
     await page.waitForURL(new RegExp(`/ui/${view}`));
   }
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
   console.log("keys: fine");
+}
+
+// The slider walks through the past, in place.
+{
+  const { page, open } = await visit(folder);
+  await open("step?session=analysis.py&step=2");
+  await page.locator("#scrub").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => document.querySelector("h1").textContent === "Step 1");
+  assert.match(page.url(), /step=1$/);
+  assert.match(await page.locator(".walk output").textContent(), /step 1 of/);
+  await page.locator("a[rel=next]").click();
+  await page.waitForFunction(() => document.querySelector("h1").textContent === "Step 2");
+  console.log("walk: fine");
 }
 
 // What another process does is shown, then an edit and its undo from the page.

@@ -1,0 +1,170 @@
+package page
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// stepData is what the view of a step shows.
+type stepData struct {
+	Entry  *query.Entry
+	Blocks []stepChange // what it changed
+	Parts  []query.PatchView
+	Run    []ranBlock       // what a run did with blocks that it did not reuse
+	Since  state.StepNumber // a run is compared with this run before it; 0: it is the first
+	More   int              // changed blocks that are not shown
+}
+
+// stepChange is how a step changed a block.
+type stepChange struct {
+	query.BlockChange
+	Before, After []provenance.PageOutput // side by side, where one side has a picture or a table
+}
+
+// ranBlock is a block with what a run did with it.
+type ranBlock struct {
+	ID     state.BlockID
+	Status string
+	Causes []cause
+}
+
+// mostChanges is how many blocks the view of a step shows.
+const mostChanges = 100
+
+// step shows what one step changed. A run is compared with the run before it.
+func (v *view) step() error {
+	if v.AtStep == nil {
+		return &failure{api.Error{Message: "the address names no step", Hint: "choose one in the history"}}
+	}
+	n, limit := *v.AtStep, 1
+	log, err := ask[api.Log](v.r.Context(), v.p,
+		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: n + 1})
+	if err != nil {
+		return err
+	}
+	v.Session = log.Session
+	data := &stepData{}
+	if len(log.Steps) > 0 && log.Steps[0].Number == n {
+		data.Entry = &log.Steps[0].Entry
+	}
+	if err := v.compare(n, data); err != nil {
+		return err
+	}
+	patches, err := ask[api.QueryPatch](v.r.Context(), v.p,
+		&verb.Query{InSession: verb.In(v.Session), Patch: strconv.Itoa(int(n))})
+	if err == nil { // it is no edit
+		data.Parts = patches.Patches
+	}
+	v.Name, v.Title, v.Data = "step", "Step "+strconv.Itoa(int(n)), data
+	return nil
+}
+
+// compare finds what a step changed.
+func (v *view) compare(n state.StepNumber, data *stepData) error {
+	if n == 0 {
+		return nil
+	}
+	from, isRun := n-1, data.Entry != nil && data.Entry.Run != nil
+	if isRun {
+		if runs := v.runsBefore(n); len(runs) > 0 {
+			from, data.Since = runs[0], runs[0]
+		}
+	}
+	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
+		InSession: verb.In(v.Session), From: strconv.Itoa(int(from)), To: strconv.Itoa(int(n)),
+	})
+	if err != nil {
+		return err
+	}
+	for _, b := range d.Blocks {
+		if isRun { // the edits before it changed the code
+			b.Op, b.Diff = "", ""
+		}
+		if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
+			data.Blocks = append(data.Blocks, stepChange{BlockChange: b})
+		}
+	}
+	if isRun {
+		if err := v.ranIn(n, data); err != nil {
+			return err
+		}
+	}
+	if data.More = len(data.Blocks) - mostChanges; data.More > 0 {
+		data.Blocks = data.Blocks[:mostChanges]
+	}
+	return nil
+}
+
+// ranIn lists the blocks that a run did not reuse, and compares what they put out.
+func (v *view) ranIn(run state.StepNumber, data *stepData) error {
+	now, err := v.snapshot()
+	if err != nil {
+		return err
+	}
+	known := v.valuesAround(run)
+	rich := map[state.BlockID][]provenance.PageOutput{}
+	for i := range now.Blocks {
+		b := &now.Blocks[i]
+		c := causes{known: known}
+		for _, n := range b.Nodes {
+			if n.Reason.Code != state.ReasonReused {
+				c.add(n.Name, n.Status, n.Reason, nil, nil)
+			}
+		}
+		if len(c.list) == 0 || b.RanAt != run && b.Status == "ran" {
+			continue
+		}
+		if len(data.Run) < mostChanges {
+			data.Run = append(data.Run, ranBlock{b.ID, b.Status, c.list})
+		}
+		if rich[b.ID], err = provenance.PageOutputs(b); err != nil {
+			return err
+		}
+	}
+	if data.Since == 0 || len(rich) == 0 {
+		return nil
+	}
+	return v.sideBySide(data, rich)
+}
+
+// sideBySide adds the outputs of blocks before and after a run, where one side has a picture or a table.
+func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.PageOutput) error {
+	past := *v
+	past.AtStep = &data.Since
+	was, err := past.snapshot()
+	if err != nil {
+		return err
+	}
+	for i := range was.Blocks {
+		b := &was.Blocks[i]
+		now, ran := after[b.ID]
+		if !ran {
+			continue
+		}
+		before, err := provenance.PageOutputs(b)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(slices.Concat(before, now), isRich) || reflect.DeepEqual(before, now) {
+			continue
+		}
+		at := slices.IndexFunc(data.Blocks, func(c stepChange) bool { return c.ID == b.ID })
+		if at < 0 {
+			at = len(data.Blocks)
+			data.Blocks = append(data.Blocks, stepChange{BlockChange: query.BlockChange{ID: b.ID}})
+		}
+		data.Blocks[at].Before, data.Blocks[at].After = before, now
+		data.Blocks[at].Outputs = ""
+	}
+	return nil
+}
+
+// isRich reports whether an output is more than text.
+func isRich(o provenance.PageOutput) bool { return o.Image != "" || o.HTML != "" }

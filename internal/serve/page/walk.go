@@ -1,0 +1,48 @@
+package page
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// walk is where a view of the past stands in the history.
+type walk struct{ At, Last state.StepNumber }
+
+// walked are the views that can be walked from step to step.
+var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame"}
+
+// Walk is where the view stands; nil if it is not of the past.
+func (v *view) Walk() (*walk, error) {
+	if v.AtStep == nil || !slices.Contains(walked, v.Name) {
+		return nil, nil
+	}
+	limit := 1
+	d, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit})
+	if err != nil || len(d.Steps) == 0 {
+		return nil, err
+	}
+	return &walk{At: *v.AtStep, Last: d.Steps[0].Number}, nil
+}
+
+// Before is the step before; 0 if there is none.
+func (w *walk) Before() state.StepNumber { return w.At - min(w.At, 1) }
+
+// Next is the next step; 0 if there is none.
+func (w *walk) Next() state.StepNumber {
+	if w.At >= w.Last {
+		return 0
+	}
+	return w.At + 1
+}
+
+// There is the address of the same view after another step.
+func (v *view) There(n state.StepNumber) string {
+	q := maps.Clone(v.query)
+	q.Set("step", strconv.Itoa(int(n)))
+	return v.r.URL.Path + "?" + q.Encode()
+}
