@@ -200,7 +200,7 @@ func ExampleSession_Rollback() {
 	}
 	run()
 	for _, n := range []xstate.StepNumber{4, 6} {
-		v, err := session.Value(ctx, n, "due")
+		v, err := session.Value(ctx, n, "due", nil)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -11,8 +11,10 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -364,7 +366,12 @@ func (s *Session) repeatedCalls(
 // the recorded description is complete (None, a number, a short text, a small container of them), Value returns that.
 // Otherwise a separate interpreter loads the value from its blob. It executes only the imports, functions and classes
 // that the value needs. If the value was not stored, the error has runner.CodeNotKept.
-func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
+//
+// With a place, Value also describes what is there: rows of a table, items of nested data. nil: the text is enough. A
+// value that the record shows in full has no description, unless the place is another than its beginning.
+func (s *Session) Value(
+	ctx context.Context, n StepNumber, name string, at *inspect.Place,
+) (*query.ValueView, error) {
 	d, err := s.history.Dependencies(ctx, n)
 	if err != nil {
 		return nil, err
@@ -373,12 +380,13 @@ func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := complete(v); ok {
+	if text, ok := complete(v); ok && (at == nil || at.Beginning()) {
 		v.Text = text
 		return v, nil
 	}
 	v.Loaded = true
-	v.Text, err = s.load(ctx, n, v.Name)
+	found, err := s.load(ctx, n, v.Name, at)
+	v.Text, v.Description = found.Text, found.Description
 	return v, err
 }
 
@@ -406,32 +414,32 @@ func complete(v *query.ValueView) (string, bool) {
 }
 
 // load reads a stored value with a separate interpreter.
-func (s *Session) load(ctx context.Context, n StepNumber, name string) (text string, err error) {
+func (s *Session) load(ctx context.Context, n StepNumber, name string, at *inspect.Place) (kernel.Inspected, error) {
 	blocks, err := s.history.ProgramAt(ctx, n)
 	if err != nil {
-		return "", err
+		return kernel.Inspected{}, err
 	}
 	scratch, err := os.MkdirTemp("", "xstate-*")
 	if err != nil {
-		return "", fmt.Errorf("make a folder for a value: %w", err)
+		return kernel.Inspected{}, fmt.Errorf("make a folder for a value: %w", err)
 	}
 	defer os.RemoveAll(scratch)
 	cfg, err := s.config(ctx)
 	if err != nil {
-		return "", err
+		return kernel.Inspected{}, err
 	}
 	cfg.Scratch = scratch
 	if s.history.Trust().Tier == state.TierForeign {
 		strict := policy.Policy{Level: policy.Strict}
 		cfg.Environ = strict.Environ(cfg.Environ)
 		if err := cfg.ForForeignValue(name); err != nil {
-			return "", err
+			return kernel.Inspected{}, err
 		}
 	}
 	engine, err := runner.New(cfg)
 	if err != nil {
-		return "", err
+		return kernel.Inspected{}, err
 	}
 	defer engine.Close()
-	return engine.Value(ctx, blocks, name)
+	return engine.Value(ctx, blocks, name, at)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // simple is a language of one statement a line, as Python reads them. Its kernel is a part of the test, so thousands of
@@ -233,8 +234,10 @@ func (k *simpleKernel) Load(_ context.Context, l kernel.Loading) (kernel.Loaded,
 	return found, nil
 }
 
-func (k *simpleKernel) Cite(context.Context, kernel.Citations) error         { return nil }
-func (k *simpleKernel) Inspect(context.Context, string) (string, error)      { return "", nil }
+func (k *simpleKernel) Cite(context.Context, kernel.Citations) error { return nil }
+func (k *simpleKernel) Inspect(context.Context, string, *inspect.Place) (kernel.Inspected, error) {
+	return kernel.Inspected{}, nil
+}
 func (k *simpleKernel) Level() sandbox.Level                                 { return sandbox.LevelHooks }
 func (k *simpleKernel) HasOpen(string) bool                                  { return false }
 func (k *simpleKernel) Listens() bool                                        { return false }

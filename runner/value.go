@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // CodeNotKept is the code of errors about a value that would have to be computed again to be shown.
@@ -26,22 +28,38 @@ var errForeign = errors.New("it comes back as something else")
 // errForeignCode reports that code of a foreign session would have to run.
 var errForeignCode = errors.New("code of a foreign session would have to run")
 
-// Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
-// a separate interpreter. That runs the program's imports, functions and classes that the value needs, and nothing
-// else. For a foreign session it runs nothing. Neither the store nor a file is written.
-func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
+// Value returns repr of the variable name after the last of blocks, by their recorded outcomes. With a place it returns
+// that of the part there, and a description. It loads the value into a separate interpreter. That runs the program's
+// imports, functions and classes that the value needs, and nothing else. For a foreign session it runs nothing. Neither
+// the store nor a file is written.
+func (e *Engine) Value(
+	ctx context.Context, blocks []state.ProgramBlock, name string, at *inspect.Place,
+) (kernel.Inspected, error) {
+	if err := e.makeValue(ctx, blocks, name); err != nil {
+		return kernel.Inspected{}, err
+	}
+	found, err := e.kernel.Inspect(ctx, name, at)
+	found.Text = e.cfg.Secrets.Scrub(found.Text)
+	if found.Description != nil {
+		found.Description.Clip(inspect.Standard, e.cfg.Secrets.ScrubClipped)
+	}
+	return found, err
+}
+
+// makeValue loads the value of a variable into the interpreter, see Value.
+func (e *Engine) makeValue(ctx context.Context, blocks []state.ProgramBlock, name string) error {
 	w := e.walkOfRecord(blocks)
 	if err := w.loadOutcomes(); err != nil {
-		return "", err
+		return err
 	}
 	at, err := w.storedAt(name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	w.pos = w.stateAt(at)
 	for range 2*len(w.nodes) + 8 {
 		if err := e.need(ctx, w); err != nil {
-			return "", err
+			return err
 		}
 		missing, err := -1, w.makeWay(ctx, w.pos) // a definition that was run for the value may have changed it
 		if err == nil {
@@ -52,7 +70,7 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 		}
 		switch {
 		case errors.Is(err, errForeignCode), errors.Is(err, errForeign) && w.e.cfg.Store.Foreign():
-			return "", &state.Error{
+			return &state.Error{
 				Code: CodeForeignValue,
 				Message: fmt.Sprintf("the value of %s is not shown: a value of a foreign store that is more than data",
 					name),
@@ -61,9 +79,9 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 					"it, `xstate import ARCHIVE --trust` believes it",
 			}
 		case errors.Is(err, errNotKept):
-			return "", notKept(name, "it, or what it is made of, was not stored")
+			return notKept(name, "it, or what it is made of, was not stored")
 		case errors.Is(err, errForeign):
-			return "", &state.Error{
+			return &state.Error{
 				Code: CodeNotKept,
 				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
 					e.interpreterOf(w.units)),
@@ -72,16 +90,15 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 					"version",
 			}
 		case err != nil:
-			return "", err
+			return err
 		case missing < 0:
 			if _, bound := e.kernelState.bound[name]; !bound {
-				return "", notKept(name, "it uses an open file")
+				return notKept(name, "it uses an open file")
 			}
-			text, err := e.kernel.Inspect(ctx, name)
-			return e.cfg.Secrets.Scrub(text), err
+			return nil
 		}
 	}
-	return "", notKept(name, "what it needs has no stable state")
+	return notKept(name, "what it needs has no stable state")
 }
 
 // walkOfRecord returns a walk that looks at the recorded outcomes of blocks, see loadOutcomes.

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -51,7 +52,8 @@ tool:NAME.
 
 --value prints the value of a variable. Simple values come from the record. Others are loaded from the store by an
 interpreter that runs nothing of the program but the imports, functions and classes that they need. A value that was
-cheaper to compute than to store is not kept.
+cheaper to compute than to store is not kept. With --rows it also describes a value that has parts: of a table or an
+array the types, a summary of each column, and rows; of nested data the items.
 
 --graph prints the dependency graph. An edge has a type (import, symbol, order) and is predicted from the source,
 observed in executions, or both. For SVG, Graphviz (dot) draws it if it is installed.
@@ -127,6 +129,8 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.BoolVar(&f.full, "full", false, "each block with its source and output")
 	flags.BoolVar(&f.all, "all", false, "of a BLOCK: all reads and writes, where many of a kind are one line")
 	flags.StringVar(&f.Value, "value", "", "the value of the variable `NAME`")
+	flags.Var(placeFlag{&f.Place}, "rows",
+		fmt.Sprintf("with --value: describe it, and show %d rows or items from `N` on", inspect.Standard.Rows))
 	flags.StringVar(&f.Symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
 	flags.StringVar(&f.AffectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
 	flags.StringVar(&f.DependsOn, "depends-on", "", "the direct readers of `X`")
@@ -202,7 +206,7 @@ func (a *app) questions(f queryFlags) []question {
 			return a.queryBlock(ctx, o, n, f)
 		}},
 		{"--value", f.Value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-			return a.queryValue(ctx, o, n, f.Value)
+			return a.queryValue(ctx, o, n, f.Value, f.Place)
 		}},
 		{
 			"--symbol",
@@ -281,6 +285,9 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 			err:  fmt.Errorf("--limit and --after need --where"),
 			hint: "`xstate query --help` shows an example",
 		}
+	}
+	if f.Value == "" && f.Place != nil {
+		return &usageError{err: errors.New("--rows needs --value"), hint: "`xstate query --value NAME --rows 0`"}
 	}
 	open := a.open
 	if a.bounds.executes = f.Value != ""; a.bounds.executes { // an interpreter may load it

@@ -9,7 +9,6 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
-	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -95,24 +94,6 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 		told += ", and there are more: --after " + found.Next
 	}
 	a.ui.Talk("%s", told)
-	return nil
-}
-
-func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, name string) error {
-	v, err := o.session.Value(ctx, n, name)
-	if err != nil {
-		return err
-	}
-	if a.ui.JSON {
-		return a.ui.Document(api.QueryValue{Answer: api.AnswerAt(o.history.Name(), n), ValueView: v})
-	}
-	a.ui.Text(v.Text)
-	if v.Stale {
-		a.ui.Talk("%s is stale: what it was made of has changed, and %s has not run since", v.Name, v.By)
-	}
-	if v.Trust == state.TierForeign {
-		a.ui.Talk("the value is foreign: it came with an archive and was not computed here")
-	}
 	return nil
 }
 

@@ -168,7 +168,7 @@ total = int(data.sum())
 		if n := xstatetest.RunsBlocks(t, fork); n != 1 {
 			t.Errorf("the run of the edited fork executed %d nodes, want 1", n)
 		}
-		if got, err := fork.Value(t.Context(), head+3, "total"); err != nil || got.Text != fmt.Sprint(i+5) {
+		if got, err := fork.Value(t.Context(), head+3, "total", nil); err != nil || got.Text != fmt.Sprint(i+5) {
 			t.Errorf("total = %v, %v; want %d", got, err, i+5)
 		}
 	}

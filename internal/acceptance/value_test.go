@@ -78,7 +78,7 @@ func TestValue(t *testing.T) {
 		{"queue", "deque([1, 2])", true},
 		{"double", "<function double at", true},
 	} {
-		v, err := a.Session.Value(t.Context(), a.Runs[0], c.name)
+		v, err := a.Session.Value(t.Context(), a.Runs[0], c.name, nil)
 		if err != nil {
 			t.Errorf("Value(%s): %v", c.name, err)
 			continue
@@ -90,16 +90,16 @@ func TestValue(t *testing.T) {
 			t.Errorf("Value(%s) = %q is cut", c.name, v.Text)
 		}
 	}
-	if v, err := a.Session.Value(t.Context(), a.Runs[1], "number"); err != nil || v.Text != "8" {
+	if v, err := a.Session.Value(t.Context(), a.Runs[1], "number", nil); err != nil || v.Text != "8" {
 		t.Errorf("Value(number) after the second run = %+v, %v; want 8", v, err)
 	}
 	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": query.CodeNoValue,
 		"nonsense": query.CodeNoBlock} {
-		if v, err := a.Session.Value(t.Context(), a.Runs[0], name); state.CodeOf(err) != code {
+		if v, err := a.Session.Value(t.Context(), a.Runs[0], name, nil); state.CodeOf(err) != code {
 			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
 		}
 	}
-	if _, err := a.Session.Value(t.Context(), a.Runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue ||
+	if _, err := a.Session.Value(t.Context(), a.Runs[0]+1, "number", nil); state.CodeOf(err) != query.CodeNoValue ||
 		!strings.Contains(err.Error(), "was not run yet") {
 		t.Errorf("Value after an edit that was not run = %v, want that", err)
 	}

@@ -15,7 +15,7 @@ type Feed struct {
 	mu      sync.Mutex
 	list    []FeedEvent
 	dropped int // events before those of the list
-	bytes   int // of the texts of the list
+	bytes   int // that the texts of the list have
 	more    chan struct{}
 }
 
@@ -27,7 +27,7 @@ type FeedEvent struct {
 
 func newFeed() *Feed { return &Feed{more: make(chan struct{})} }
 
-// Add adds an event, and wakes those who wait for one. Of outputs that are no text it keeps that there was one.
+// Add adds an event, and wakes those who wait for one. Outputs that are not text keep no content.
 func (f *Feed) Add(e api.Event) {
 	if e.Output != nil && e.Output.Text == "" {
 		e.Output = nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // InSession is what most requests begin with.
@@ -128,7 +129,8 @@ type Query struct {
 	AffectedBy, DependsOn, Tool, Where   string
 	From, To                             string // the ends of a path
 	Failed, Volatile, Unverified, Denied bool
-	Python                               string // the interpreter that loads a Value
+	Python                               string         // the interpreter that loads a Value
+	Place                                *inspect.Place // describe what is there in a Value; nil: its text is enough
 }
 
 // Verb implements Request.

@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // Driven is a kernel whose driver speaks the protocol of this package: one request a call, in JSON, with the operation
@@ -303,10 +304,26 @@ func (d *Driven) Refresh(ctx context.Context) (u Unloaded, err error) {
 	return u, err
 }
 
-func (d *Driven) Inspect(ctx context.Context, name string) (string, error) {
-	var reply struct{ Repr string }
-	_, err := d.Request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, Events{})
-	return reply.Repr, err
+func (d *Driven) Inspect(ctx context.Context, name string, at *inspect.Place) (Inspected, error) {
+	request := struct {
+		Op   string          `json:"op"`
+		Name string          `json:"name"`
+		At   *inspect.Place  `json:"at,omitempty"`
+		Most *inspect.Limits `json:"most,omitempty"`
+	}{Op: "show", Name: name, At: at}
+	if at != nil {
+		request.Most = &inspect.Standard
+	}
+	var reply struct {
+		Repr        string
+		Description json.RawMessage
+	}
+	_, err := d.Request(ctx, request, nil, &reply, Events{})
+	found := Inspected{Text: reply.Repr}
+	if json.Unmarshal(reply.Description, &found.Description) != nil {
+		found.Description = nil // the text is all
+	}
+	return found, err
 }
 
 // do sends a request whose reply says nothing.

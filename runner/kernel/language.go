@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // Language is an implementation of a programming language on this machine, such as one interpreter of Python: how its
@@ -152,8 +153,9 @@ type Kernel interface {
 	Values
 	Surroundings
 
-	// Inspect returns what the language shows of the value of a name.
-	Inspect(ctx context.Context, name string) (string, error)
+	// Inspect returns what the language shows of the value of a name, or of the part of it at a place. Nothing of the
+	// program is called but what makes the text. Without a place there is no description.
+	Inspect(ctx context.Context, name string, at *inspect.Place) (Inspected, error)
 
 	// Level is how far the interpreter and its child processes are observed.
 	Level() sandbox.Level

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // Group names the content of a group: names whose values share mutable objects. A name that shares with none is a group
@@ -185,6 +186,12 @@ type Loaded struct {
 	Digests  map[string]state.Digest `json:"digests"`
 	Shares   [][3]string             `json:"shares"`
 	Unparked []Group                 `json:"unparked"` // groups that are parked no more
+}
+
+// Inspected is what a language shows of a value.
+type Inspected struct {
+	Text        string
+	Description *inspect.Description // nil: the text is all
 }
 
 // Unloaded is what a kernel holds no more since workspace modules were unloaded.

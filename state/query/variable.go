@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // CodeNoValue is the code of errors about a name that has no value after a step.
@@ -24,6 +25,8 @@ type ValueView struct {
 	Stale  bool         `json:"stale,omitempty"` // its block is, see StatusStale
 	// Trust says on whose word the store has the result of that node: "" for its own, trusted or foreign.
 	Trust state.Tier `json:"trust,omitempty"`
+	// Description is what an interpreter found at the place that was asked for; nil: the text is all.
+	Description *inspect.Description `json:"description,omitempty"`
 }
 
 // hasNone says that name has no value because of what happened to block b.

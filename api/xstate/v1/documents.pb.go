@@ -8793,6 +8793,7 @@ type QueryValue struct {
 	Loaded        bool                   `protobuf:"varint,11,opt,name=loaded,proto3" json:"loaded,omitempty"`
 	Stale         bool                   `protobuf:"varint,13,opt,name=stale,proto3" json:"stale,omitempty"`
 	Trust         string                 `protobuf:"bytes,12,opt,name=trust,proto3" json:"trust,omitempty"`
+	Description   *ValueDescription      `protobuf:"bytes,14,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8916,6 +8917,13 @@ func (x *QueryValue) GetTrust() string {
 		return x.Trust
 	}
 	return ""
+}
+
+func (x *QueryValue) GetDescription() *ValueDescription {
+	if x != nil {
+		return x.Description
+	}
+	return nil
 }
 
 type QueryVersion struct {
@@ -11466,6 +11474,154 @@ func (x *Usage) GetMicroUsd() float64 {
 	return 0
 }
 
+type ValueArray struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Shape         []float64              `protobuf:"fixed64,1,rep,packed,name=shape,proto3" json:"shape,omitempty"`
+	Slice         []float64              `protobuf:"fixed64,2,rep,packed,name=slice,proto3" json:"slice,omitempty"`
+	From          float64                `protobuf:"fixed64,3,opt,name=from,proto3" json:"from,omitempty"`
+	Left          int32                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`
+	Type          string                 `protobuf:"bytes,5,opt,name=type,proto3" json:"type,omitempty"`
+	Missing       float64                `protobuf:"fixed64,6,opt,name=missing,proto3" json:"missing,omitempty"`
+	Distinct      *float64               `protobuf:"fixed64,7,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	Min           string                 `protobuf:"bytes,8,opt,name=min,proto3" json:"min,omitempty"`
+	Max           string                 `protobuf:"bytes,9,opt,name=max,proto3" json:"max,omitempty"`
+	Mean          string                 `protobuf:"bytes,10,opt,name=mean,proto3" json:"mean,omitempty"`
+	Common        []*ValueCount          `protobuf:"bytes,11,rep,name=common,proto3" json:"common,omitempty"`
+	Histogram     *ValueHistogram        `protobuf:"bytes,12,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	Sampled       float64                `protobuf:"fixed64,13,opt,name=sampled,proto3" json:"sampled,omitempty"`
+	Cells         []*ValueRow            `protobuf:"bytes,14,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueArray) Reset() {
+	*x = ValueArray{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueArray) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueArray) ProtoMessage() {}
+
+func (x *ValueArray) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueArray.ProtoReflect.Descriptor instead.
+func (*ValueArray) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+}
+
+func (x *ValueArray) GetShape() []float64 {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *ValueArray) GetSlice() []float64 {
+	if x != nil {
+		return x.Slice
+	}
+	return nil
+}
+
+func (x *ValueArray) GetFrom() float64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *ValueArray) GetLeft() int32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *ValueArray) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ValueArray) GetMissing() float64 {
+	if x != nil {
+		return x.Missing
+	}
+	return 0
+}
+
+func (x *ValueArray) GetDistinct() float64 {
+	if x != nil && x.Distinct != nil {
+		return *x.Distinct
+	}
+	return 0
+}
+
+func (x *ValueArray) GetMin() string {
+	if x != nil {
+		return x.Min
+	}
+	return ""
+}
+
+func (x *ValueArray) GetMax() string {
+	if x != nil {
+		return x.Max
+	}
+	return ""
+}
+
+func (x *ValueArray) GetMean() string {
+	if x != nil {
+		return x.Mean
+	}
+	return ""
+}
+
+func (x *ValueArray) GetCommon() []*ValueCount {
+	if x != nil {
+		return x.Common
+	}
+	return nil
+}
+
+func (x *ValueArray) GetHistogram() *ValueHistogram {
+	if x != nil {
+		return x.Histogram
+	}
+	return nil
+}
+
+func (x *ValueArray) GetSampled() float64 {
+	if x != nil {
+		return x.Sampled
+	}
+	return 0
+}
+
+func (x *ValueArray) GetCells() []*ValueRow {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
 type ValueChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -11479,7 +11635,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11491,7 +11647,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11504,7 +11660,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -11542,6 +11698,378 @@ func (x *ValueChange) GetNowValue() *ValueInfo {
 	return nil
 }
 
+type ValueColumn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Index         bool                   `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	Type          string                 `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	Missing       float64                `protobuf:"fixed64,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	Distinct      *float64               `protobuf:"fixed64,5,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	Min           string                 `protobuf:"bytes,6,opt,name=min,proto3" json:"min,omitempty"`
+	Max           string                 `protobuf:"bytes,7,opt,name=max,proto3" json:"max,omitempty"`
+	Mean          string                 `protobuf:"bytes,8,opt,name=mean,proto3" json:"mean,omitempty"`
+	Common        []*ValueCount          `protobuf:"bytes,9,rep,name=common,proto3" json:"common,omitempty"`
+	Histogram     *ValueHistogram        `protobuf:"bytes,10,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	Sampled       float64                `protobuf:"fixed64,11,opt,name=sampled,proto3" json:"sampled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueColumn) Reset() {
+	*x = ValueColumn{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueColumn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueColumn) ProtoMessage() {}
+
+func (x *ValueColumn) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueColumn.ProtoReflect.Descriptor instead.
+func (*ValueColumn) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+}
+
+func (x *ValueColumn) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ValueColumn) GetIndex() bool {
+	if x != nil {
+		return x.Index
+	}
+	return false
+}
+
+func (x *ValueColumn) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ValueColumn) GetMissing() float64 {
+	if x != nil {
+		return x.Missing
+	}
+	return 0
+}
+
+func (x *ValueColumn) GetDistinct() float64 {
+	if x != nil && x.Distinct != nil {
+		return *x.Distinct
+	}
+	return 0
+}
+
+func (x *ValueColumn) GetMin() string {
+	if x != nil {
+		return x.Min
+	}
+	return ""
+}
+
+func (x *ValueColumn) GetMax() string {
+	if x != nil {
+		return x.Max
+	}
+	return ""
+}
+
+func (x *ValueColumn) GetMean() string {
+	if x != nil {
+		return x.Mean
+	}
+	return ""
+}
+
+func (x *ValueColumn) GetCommon() []*ValueCount {
+	if x != nil {
+		return x.Common
+	}
+	return nil
+}
+
+func (x *ValueColumn) GetHistogram() *ValueHistogram {
+	if x != nil {
+		return x.Histogram
+	}
+	return nil
+}
+
+func (x *ValueColumn) GetSampled() float64 {
+	if x != nil {
+		return x.Sampled
+	}
+	return 0
+}
+
+type ValueCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Count         float64                `protobuf:"fixed64,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueCount) Reset() {
+	*x = ValueCount{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueCount) ProtoMessage() {}
+
+func (x *ValueCount) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
+func (*ValueCount) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+}
+
+func (x *ValueCount) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ValueCount) GetCount() float64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type ValueDescription struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         *ValueTable            `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	Array         *ValueArray            `protobuf:"bytes,2,opt,name=array,proto3" json:"array,omitempty"`
+	Tree          *ValueTree             `protobuf:"bytes,3,opt,name=tree,proto3" json:"tree,omitempty"`
+	Image         *ValueImage            `protobuf:"bytes,4,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueDescription) Reset() {
+	*x = ValueDescription{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueDescription) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueDescription) ProtoMessage() {}
+
+func (x *ValueDescription) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueDescription.ProtoReflect.Descriptor instead.
+func (*ValueDescription) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+}
+
+func (x *ValueDescription) GetTable() *ValueTable {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *ValueDescription) GetArray() *ValueArray {
+	if x != nil {
+		return x.Array
+	}
+	return nil
+}
+
+func (x *ValueDescription) GetTree() *ValueTree {
+	if x != nil {
+		return x.Tree
+	}
+	return nil
+}
+
+func (x *ValueDescription) GetImage() *ValueImage {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
+type ValueHistogram struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Low           string                 `protobuf:"bytes,1,opt,name=low,proto3" json:"low,omitempty"`
+	High          string                 `protobuf:"bytes,2,opt,name=high,proto3" json:"high,omitempty"`
+	Counts        []float64              `protobuf:"fixed64,3,rep,packed,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueHistogram) Reset() {
+	*x = ValueHistogram{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueHistogram) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueHistogram) ProtoMessage() {}
+
+func (x *ValueHistogram) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueHistogram.ProtoReflect.Descriptor instead.
+func (*ValueHistogram) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+}
+
+func (x *ValueHistogram) GetLow() string {
+	if x != nil {
+		return x.Low
+	}
+	return ""
+}
+
+func (x *ValueHistogram) GetHigh() string {
+	if x != nil {
+		return x.High
+	}
+	return ""
+}
+
+func (x *ValueHistogram) GetCounts() []float64 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+type ValueImage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Media         string                 `protobuf:"bytes,1,opt,name=media,proto3" json:"media,omitempty"`
+	Data          string                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Width         int32                  `protobuf:"varint,3,opt,name=width,proto3" json:"width,omitempty"`
+	Height        int32                  `protobuf:"varint,4,opt,name=height,proto3" json:"height,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueImage) Reset() {
+	*x = ValueImage{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueImage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueImage) ProtoMessage() {}
+
+func (x *ValueImage) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueImage.ProtoReflect.Descriptor instead.
+func (*ValueImage) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+}
+
+func (x *ValueImage) GetMedia() string {
+	if x != nil {
+		return x.Media
+	}
+	return ""
+}
+
+func (x *ValueImage) GetData() string {
+	if x != nil {
+		return x.Data
+	}
+	return ""
+}
+
+func (x *ValueImage) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *ValueImage) GetHeight() int32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
 type ValueInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -11554,7 +12082,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11566,7 +12094,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11579,7 +12107,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -11610,6 +12138,278 @@ func (x *ValueInfo) GetBytes() float64 {
 	return 0
 }
 
+type ValueItem struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	Size          *float64               `protobuf:"fixed64,4,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	Items         []*ValueItem           `protobuf:"bytes,5,rep,name=items,proto3" json:"items,omitempty"`
+	More          float64                `protobuf:"fixed64,6,opt,name=more,proto3" json:"more,omitempty"`
+	Opens         bool                   `protobuf:"varint,7,opt,name=opens,proto3" json:"opens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueItem) Reset() {
+	*x = ValueItem{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueItem) ProtoMessage() {}
+
+func (x *ValueItem) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueItem.ProtoReflect.Descriptor instead.
+func (*ValueItem) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *ValueItem) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ValueItem) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ValueItem) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ValueItem) GetSize() float64 {
+	if x != nil && x.Size != nil {
+		return *x.Size
+	}
+	return 0
+}
+
+func (x *ValueItem) GetItems() []*ValueItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *ValueItem) GetMore() float64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+func (x *ValueItem) GetOpens() bool {
+	if x != nil {
+		return x.Opens
+	}
+	return false
+}
+
+type ValueRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cells         []string               `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueRow) Reset() {
+	*x = ValueRow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueRow) ProtoMessage() {}
+
+func (x *ValueRow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueRow.ProtoReflect.Descriptor instead.
+func (*ValueRow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *ValueRow) GetCells() []string {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+type ValueTable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          float64                `protobuf:"fixed64,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Width         int32                  `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
+	From          float64                `protobuf:"fixed64,3,opt,name=from,proto3" json:"from,omitempty"`
+	Left          int32                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`
+	Columns       []*ValueColumn         `protobuf:"bytes,5,rep,name=columns,proto3" json:"columns,omitempty"`
+	Cells         []*ValueRow            `protobuf:"bytes,6,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueTable) Reset() {
+	*x = ValueTable{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueTable) ProtoMessage() {}
+
+func (x *ValueTable) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueTable.ProtoReflect.Descriptor instead.
+func (*ValueTable) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
+}
+
+func (x *ValueTable) GetRows() float64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *ValueTable) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *ValueTable) GetFrom() float64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *ValueTable) GetLeft() int32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *ValueTable) GetColumns() []*ValueColumn {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *ValueTable) GetCells() []*ValueRow {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+type ValueTree struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          float64                `protobuf:"fixed64,1,opt,name=from,proto3" json:"from,omitempty"`
+	Root          *ValueItem             `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueTree) Reset() {
+	*x = ValueTree{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueTree) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueTree) ProtoMessage() {}
+
+func (x *ValueTree) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueTree.ProtoReflect.Descriptor instead.
+func (*ValueTree) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{129}
+}
+
+func (x *ValueTree) GetFrom() float64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *ValueTree) GetRoot() *ValueItem {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
 type Variation struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -11622,7 +12422,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11634,7 +12434,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11647,7 +12447,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *Variation) GetNode() string {
@@ -11690,7 +12490,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11702,7 +12502,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11715,7 +12515,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -11760,7 +12560,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11772,7 +12572,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11785,7 +12585,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -11847,7 +12647,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11859,7 +12659,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11872,7 +12672,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -11950,7 +12750,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11962,7 +12762,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11975,7 +12775,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -12016,7 +12816,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12028,7 +12828,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12041,7 +12841,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *Via) GetFrom() string {
@@ -12070,7 +12870,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12082,7 +12882,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12095,7 +12895,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -12139,7 +12939,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12151,7 +12951,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12164,7 +12964,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -12221,7 +13021,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12233,7 +13033,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12246,7 +13046,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -13175,7 +13975,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12,\n" +
 	"\x06blocks\x18\x04 \x03(\v2\x14.xstate.v1.BlockViewR\x06blocks\x121\n" +
-	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\xa8\x02\n" +
+	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\xe7\x02\n" +
 	"\n" +
 	"QueryValue\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
@@ -13191,7 +13991,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\tR\x04text\x12\x16\n" +
 	"\x06loaded\x18\v \x01(\bR\x06loaded\x12\x14\n" +
 	"\x05stale\x18\r \x01(\bR\x05stale\x12\x14\n" +
-	"\x05trust\x18\f \x01(\tR\x05trust\"v\n" +
+	"\x05trust\x18\f \x01(\tR\x05trust\x12=\n" +
+	"\vdescription\x18\x0e \x01(\v2\x1b.xstate.v1.ValueDescriptionR\vdescription\"v\n" +
 	"\fQueryVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x122\n" +
@@ -13430,18 +14231,91 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x01R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x01R\foutputTokens\x12\x1b\n" +
-	"\tmicro_usd\x18\x03 \x01(\x01R\bmicroUsd\"\xa9\x01\n" +
+	"\tmicro_usd\x18\x03 \x01(\x01R\bmicroUsd\"\xa1\x03\n" +
+	"\n" +
+	"ValueArray\x12\x14\n" +
+	"\x05shape\x18\x01 \x03(\x01R\x05shape\x12\x14\n" +
+	"\x05slice\x18\x02 \x03(\x01R\x05slice\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\x01R\x04from\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x05R\x04left\x12\x12\n" +
+	"\x04type\x18\x05 \x01(\tR\x04type\x12\x18\n" +
+	"\amissing\x18\x06 \x01(\x01R\amissing\x12\x1f\n" +
+	"\bdistinct\x18\a \x01(\x01H\x00R\bdistinct\x88\x01\x01\x12\x10\n" +
+	"\x03min\x18\b \x01(\tR\x03min\x12\x10\n" +
+	"\x03max\x18\t \x01(\tR\x03max\x12\x12\n" +
+	"\x04mean\x18\n" +
+	" \x01(\tR\x04mean\x12-\n" +
+	"\x06common\x18\v \x03(\v2\x15.xstate.v1.ValueCountR\x06common\x127\n" +
+	"\thistogram\x18\f \x01(\v2\x19.xstate.v1.ValueHistogramR\thistogram\x12\x18\n" +
+	"\asampled\x18\r \x01(\x01R\asampled\x12)\n" +
+	"\x05cells\x18\x0e \x03(\v2\x13.xstate.v1.ValueRowR\x05cellsB\v\n" +
+	"\t_distinct\"\xa9\x01\n" +
 	"\vValueChange\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x10\n" +
 	"\x03was\x18\x02 \x01(\tR\x03was\x12\x10\n" +
 	"\x03now\x18\x03 \x01(\tR\x03now\x121\n" +
 	"\twas_value\x18\x04 \x01(\v2\x14.xstate.v1.ValueInfoR\bwasValue\x121\n" +
-	"\tnow_value\x18\x05 \x01(\v2\x14.xstate.v1.ValueInfoR\bnowValue\"_\n" +
+	"\tnow_value\x18\x05 \x01(\v2\x14.xstate.v1.ValueInfoR\bnowValue\"\xcd\x02\n" +
+	"\vValueColumn\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\bR\x05index\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x18\n" +
+	"\amissing\x18\x04 \x01(\x01R\amissing\x12\x1f\n" +
+	"\bdistinct\x18\x05 \x01(\x01H\x00R\bdistinct\x88\x01\x01\x12\x10\n" +
+	"\x03min\x18\x06 \x01(\tR\x03min\x12\x10\n" +
+	"\x03max\x18\a \x01(\tR\x03max\x12\x12\n" +
+	"\x04mean\x18\b \x01(\tR\x04mean\x12-\n" +
+	"\x06common\x18\t \x03(\v2\x15.xstate.v1.ValueCountR\x06common\x127\n" +
+	"\thistogram\x18\n" +
+	" \x01(\v2\x19.xstate.v1.ValueHistogramR\thistogram\x12\x18\n" +
+	"\asampled\x18\v \x01(\x01R\asampledB\v\n" +
+	"\t_distinct\"6\n" +
+	"\n" +
+	"ValueCount\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x01R\x05count\"\xc3\x01\n" +
+	"\x10ValueDescription\x12+\n" +
+	"\x05table\x18\x01 \x01(\v2\x15.xstate.v1.ValueTableR\x05table\x12+\n" +
+	"\x05array\x18\x02 \x01(\v2\x15.xstate.v1.ValueArrayR\x05array\x12(\n" +
+	"\x04tree\x18\x03 \x01(\v2\x14.xstate.v1.ValueTreeR\x04tree\x12+\n" +
+	"\x05image\x18\x04 \x01(\v2\x15.xstate.v1.ValueImageR\x05image\"N\n" +
+	"\x0eValueHistogram\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\tR\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\tR\x04high\x12\x16\n" +
+	"\x06counts\x18\x03 \x03(\x01R\x06counts\"d\n" +
+	"\n" +
+	"ValueImage\x12\x14\n" +
+	"\x05media\x18\x01 \x01(\tR\x05media\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\tR\x04data\x12\x14\n" +
+	"\x05width\x18\x03 \x01(\x05R\x05width\x12\x16\n" +
+	"\x06height\x18\x04 \x01(\x05R\x06height\"_\n" +
 	"\tValueInfo\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04repr\x18\x02 \x01(\tR\x04repr\x12\x14\n" +
 	"\x05shape\x18\x03 \x01(\tR\x05shape\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x01R\x05bytes\"e\n" +
+	"\x05bytes\x18\x04 \x01(\x01R\x05bytes\"\xbd\x01\n" +
+	"\tValueItem\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
+	"\x04size\x18\x04 \x01(\x01H\x00R\x04size\x88\x01\x01\x12*\n" +
+	"\x05items\x18\x05 \x03(\v2\x14.xstate.v1.ValueItemR\x05items\x12\x12\n" +
+	"\x04more\x18\x06 \x01(\x01R\x04more\x12\x14\n" +
+	"\x05opens\x18\a \x01(\bR\x05opensB\a\n" +
+	"\x05_size\" \n" +
+	"\bValueRow\x12\x14\n" +
+	"\x05cells\x18\x01 \x03(\tR\x05cells\"\xbb\x01\n" +
+	"\n" +
+	"ValueTable\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x01R\x04rows\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\x05R\x05width\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\x01R\x04from\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x05R\x04left\x120\n" +
+	"\acolumns\x18\x05 \x03(\v2\x16.xstate.v1.ValueColumnR\acolumns\x12)\n" +
+	"\x05cells\x18\x06 \x03(\v2\x13.xstate.v1.ValueRowR\x05cells\"I\n" +
+	"\tValueTree\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x01R\x04from\x12(\n" +
+	"\x04root\x18\x02 \x01(\v2\x14.xstate.v1.ValueItemR\x04root\"e\n" +
 	"\tVariation\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12\x16\n" +
@@ -13514,188 +14388,198 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 132)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 142)
 var file_xstate_v1_documents_proto_goTypes = []any{
-	(*AccessView)(nil),      // 0: xstate.v1.AccessView
-	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
-	(*Alone)(nil),           // 2: xstate.v1.Alone
-	(*Application)(nil),     // 3: xstate.v1.Application
-	(*AppliedFile)(nil),     // 4: xstate.v1.AppliedFile
-	(*Approval)(nil),        // 5: xstate.v1.Approval
-	(*Approve)(nil),         // 6: xstate.v1.Approve
-	(*Approved)(nil),        // 7: xstate.v1.Approved
-	(*ArtifactChange)(nil),  // 8: xstate.v1.ArtifactChange
-	(*ArtifactFile)(nil),    // 9: xstate.v1.ArtifactFile
-	(*ArtifactView)(nil),    // 10: xstate.v1.ArtifactView
-	(*Artifacts)(nil),       // 11: xstate.v1.Artifacts
-	(*Block)(nil),           // 12: xstate.v1.Block
-	(*BlockChange)(nil),     // 13: xstate.v1.BlockChange
-	(*BlockTrace)(nil),      // 14: xstate.v1.BlockTrace
-	(*BlockView)(nil),       // 15: xstate.v1.BlockView
-	(*Call)(nil),            // 16: xstate.v1.Call
-	(*CallAttempt)(nil),     // 17: xstate.v1.CallAttempt
-	(*CallDecision)(nil),    // 18: xstate.v1.CallDecision
-	(*CallError)(nil),       // 19: xstate.v1.CallError
-	(*CallRow)(nil),         // 20: xstate.v1.CallRow
-	(*CallSketch)(nil),      // 21: xstate.v1.CallSketch
-	(*CallToolCost)(nil),    // 22: xstate.v1.CallToolCost
-	(*CallTotal)(nil),       // 23: xstate.v1.CallTotal
-	(*CallUndo)(nil),        // 24: xstate.v1.CallUndo
-	(*Calls)(nil),           // 25: xstate.v1.Calls
-	(*CallsAgain)(nil),      // 26: xstate.v1.CallsAgain
-	(*CallsSummary)(nil),    // 27: xstate.v1.CallsSummary
-	(*Candidate)(nil),       // 28: xstate.v1.Candidate
-	(*CheckView)(nil),       // 29: xstate.v1.CheckView
-	(*Clash)(nil),           // 30: xstate.v1.Clash
-	(*Conflict)(nil),        // 31: xstate.v1.Conflict
-	(*Counts)(nil),          // 32: xstate.v1.Counts
-	(*Coverage)(nil),        // 33: xstate.v1.Coverage
-	(*Decision)(nil),        // 34: xstate.v1.Decision
-	(*Denial)(nil),          // 35: xstate.v1.Denial
-	(*Dependent)(nil),       // 36: xstate.v1.Dependent
-	(*Deviation)(nil),       // 37: xstate.v1.Deviation
-	(*Diff)(nil),            // 38: xstate.v1.Diff
-	(*Difference)(nil),      // 39: xstate.v1.Difference
-	(*Divergence)(nil),      // 40: xstate.v1.Divergence
-	(*Edit)(nil),            // 41: xstate.v1.Edit
-	(*EditedFile)(nil),      // 42: xstate.v1.EditedFile
-	(*Ended)(nil),           // 43: xstate.v1.Ended
-	(*Entry)(nil),           // 44: xstate.v1.Entry
-	(*Error)(nil),           // 45: xstate.v1.Error
-	(*Event)(nil),           // 46: xstate.v1.Event
-	(*Evidence)(nil),        // 47: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 48: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 49: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 50: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 51: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 52: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 53: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 54: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 55: xstate.v1.Exercised
-	(*Fork)(nil),            // 56: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 57: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 58: xstate.v1.Frame
-	(*Log)(nil),             // 59: xstate.v1.Log
-	(*LogStep)(nil),         // 60: xstate.v1.LogStep
-	(*Loop)(nil),            // 61: xstate.v1.Loop
-	(*Lost)(nil),            // 62: xstate.v1.Lost
-	(*Missing)(nil),         // 63: xstate.v1.Missing
-	(*Need)(nil),            // 64: xstate.v1.Need
-	(*NodeCounts)(nil),      // 65: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 66: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 67: xstate.v1.NodeView
-	(*OtherAnswer)(nil),     // 68: xstate.v1.OtherAnswer
-	(*Output)(nil),          // 69: xstate.v1.Output
-	(*Patch)(nil),           // 70: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 71: xstate.v1.PatchEdit
-	(*PatchText)(nil),       // 72: xstate.v1.PatchText
-	(*PatchView)(nil),       // 73: xstate.v1.PatchView
-	(*Placement)(nil),       // 74: xstate.v1.Placement
-	(*Plan)(nil),            // 75: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 76: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 77: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 78: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 79: xstate.v1.PrivateRun
-	(*Query)(nil),           // 80: xstate.v1.Query
-	(*QueryBlock)(nil),      // 81: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 82: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 83: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 84: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 85: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 86: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 87: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 88: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 89: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 90: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 91: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 92: xstate.v1.RanBlock
-	(*Reason)(nil),          // 93: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 94: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 95: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 96: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 97: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 98: xstate.v1.Repetition
-	(*Replay)(nil),          // 99: xstate.v1.Replay
-	(*Reverted)(nil),        // 100: xstate.v1.Reverted
-	(*Rollback)(nil),        // 101: xstate.v1.Rollback
-	(*Run)(nil),             // 102: xstate.v1.Run
-	(*RunReport)(nil),       // 103: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 104: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 105: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 106: xstate.v1.SessionStatus
-	(*Span)(nil),            // 107: xstate.v1.Span
-	(*StaleCall)(nil),       // 108: xstate.v1.StaleCall
-	(*Status)(nil),          // 109: xstate.v1.Status
-	(*StepPlacement)(nil),   // 110: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 111: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 112: xstate.v1.Symbols
-	(*Testing)(nil),         // 113: xstate.v1.Testing
-	(*TextEdit)(nil),        // 114: xstate.v1.TextEdit
-	(*Undo)(nil),            // 115: xstate.v1.Undo
-	(*UndoStep)(nil),        // 116: xstate.v1.UndoStep
-	(*Usage)(nil),           // 117: xstate.v1.Usage
-	(*ValueChange)(nil),     // 118: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 119: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 120: xstate.v1.Variation
-	(*Verification)(nil),    // 121: xstate.v1.Verification
-	(*Verified)(nil),        // 122: xstate.v1.Verified
-	(*Verify)(nil),          // 123: xstate.v1.Verify
-	(*VersionView)(nil),     // 124: xstate.v1.VersionView
-	(*Via)(nil),             // 125: xstate.v1.Via
-	(*Volatile)(nil),        // 126: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 127: xstate.v1.WaitingCall
-	(*Why)(nil),             // 128: xstate.v1.Why
-	nil,                     // 129: xstate.v1.Event.BlocksEntry
-	nil,                     // 130: xstate.v1.Output.DataEntry
-	nil,                     // 131: xstate.v1.Output.MetadataEntry
-	(*structpb.Value)(nil),  // 132: google.protobuf.Value
-	(*structpb.Struct)(nil), // 133: google.protobuf.Struct
+	(*AccessView)(nil),       // 0: xstate.v1.AccessView
+	(*Aftermath)(nil),        // 1: xstate.v1.Aftermath
+	(*Alone)(nil),            // 2: xstate.v1.Alone
+	(*Application)(nil),      // 3: xstate.v1.Application
+	(*AppliedFile)(nil),      // 4: xstate.v1.AppliedFile
+	(*Approval)(nil),         // 5: xstate.v1.Approval
+	(*Approve)(nil),          // 6: xstate.v1.Approve
+	(*Approved)(nil),         // 7: xstate.v1.Approved
+	(*ArtifactChange)(nil),   // 8: xstate.v1.ArtifactChange
+	(*ArtifactFile)(nil),     // 9: xstate.v1.ArtifactFile
+	(*ArtifactView)(nil),     // 10: xstate.v1.ArtifactView
+	(*Artifacts)(nil),        // 11: xstate.v1.Artifacts
+	(*Block)(nil),            // 12: xstate.v1.Block
+	(*BlockChange)(nil),      // 13: xstate.v1.BlockChange
+	(*BlockTrace)(nil),       // 14: xstate.v1.BlockTrace
+	(*BlockView)(nil),        // 15: xstate.v1.BlockView
+	(*Call)(nil),             // 16: xstate.v1.Call
+	(*CallAttempt)(nil),      // 17: xstate.v1.CallAttempt
+	(*CallDecision)(nil),     // 18: xstate.v1.CallDecision
+	(*CallError)(nil),        // 19: xstate.v1.CallError
+	(*CallRow)(nil),          // 20: xstate.v1.CallRow
+	(*CallSketch)(nil),       // 21: xstate.v1.CallSketch
+	(*CallToolCost)(nil),     // 22: xstate.v1.CallToolCost
+	(*CallTotal)(nil),        // 23: xstate.v1.CallTotal
+	(*CallUndo)(nil),         // 24: xstate.v1.CallUndo
+	(*Calls)(nil),            // 25: xstate.v1.Calls
+	(*CallsAgain)(nil),       // 26: xstate.v1.CallsAgain
+	(*CallsSummary)(nil),     // 27: xstate.v1.CallsSummary
+	(*Candidate)(nil),        // 28: xstate.v1.Candidate
+	(*CheckView)(nil),        // 29: xstate.v1.CheckView
+	(*Clash)(nil),            // 30: xstate.v1.Clash
+	(*Conflict)(nil),         // 31: xstate.v1.Conflict
+	(*Counts)(nil),           // 32: xstate.v1.Counts
+	(*Coverage)(nil),         // 33: xstate.v1.Coverage
+	(*Decision)(nil),         // 34: xstate.v1.Decision
+	(*Denial)(nil),           // 35: xstate.v1.Denial
+	(*Dependent)(nil),        // 36: xstate.v1.Dependent
+	(*Deviation)(nil),        // 37: xstate.v1.Deviation
+	(*Diff)(nil),             // 38: xstate.v1.Diff
+	(*Difference)(nil),       // 39: xstate.v1.Difference
+	(*Divergence)(nil),       // 40: xstate.v1.Divergence
+	(*Edit)(nil),             // 41: xstate.v1.Edit
+	(*EditedFile)(nil),       // 42: xstate.v1.EditedFile
+	(*Ended)(nil),            // 43: xstate.v1.Ended
+	(*Entry)(nil),            // 44: xstate.v1.Entry
+	(*Error)(nil),            // 45: xstate.v1.Error
+	(*Event)(nil),            // 46: xstate.v1.Event
+	(*Evidence)(nil),         // 47: xstate.v1.Evidence
+	(*EvidenceInput)(nil),    // 48: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),     // 49: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),    // 50: xstate.v1.EvidencePatch
+	(*Exec)(nil),             // 51: xstate.v1.Exec
+	(*ExecBlock)(nil),        // 52: xstate.v1.ExecBlock
+	(*ExecError)(nil),        // 53: xstate.v1.ExecError
+	(*ExecFile)(nil),         // 54: xstate.v1.ExecFile
+	(*Exercised)(nil),        // 55: xstate.v1.Exercised
+	(*Fork)(nil),             // 56: xstate.v1.Fork
+	(*ForkPoint)(nil),        // 57: xstate.v1.ForkPoint
+	(*Frame)(nil),            // 58: xstate.v1.Frame
+	(*Log)(nil),              // 59: xstate.v1.Log
+	(*LogStep)(nil),          // 60: xstate.v1.LogStep
+	(*Loop)(nil),             // 61: xstate.v1.Loop
+	(*Lost)(nil),             // 62: xstate.v1.Lost
+	(*Missing)(nil),          // 63: xstate.v1.Missing
+	(*Need)(nil),             // 64: xstate.v1.Need
+	(*NodeCounts)(nil),       // 65: xstate.v1.NodeCounts
+	(*NodeReason)(nil),       // 66: xstate.v1.NodeReason
+	(*NodeView)(nil),         // 67: xstate.v1.NodeView
+	(*OtherAnswer)(nil),      // 68: xstate.v1.OtherAnswer
+	(*Output)(nil),           // 69: xstate.v1.Output
+	(*Patch)(nil),            // 70: xstate.v1.Patch
+	(*PatchEdit)(nil),        // 71: xstate.v1.PatchEdit
+	(*PatchText)(nil),        // 72: xstate.v1.PatchText
+	(*PatchView)(nil),        // 73: xstate.v1.PatchView
+	(*Placement)(nil),        // 74: xstate.v1.Placement
+	(*Plan)(nil),             // 75: xstate.v1.Plan
+	(*PlanBlock)(nil),        // 76: xstate.v1.PlanBlock
+	(*PlanNode)(nil),         // 77: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),      // 78: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),       // 79: xstate.v1.PrivateRun
+	(*Query)(nil),            // 80: xstate.v1.Query
+	(*QueryBlock)(nil),       // 81: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),      // 82: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil),  // 83: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),       // 84: xstate.v1.QueryPatch
+	(*QueryPath)(nil),        // 85: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),      // 86: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil),  // 87: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),       // 88: xstate.v1.QueryValue
+	(*QueryVersion)(nil),     // 89: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),    // 90: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),       // 91: xstate.v1.QueryWhere
+	(*RanBlock)(nil),         // 92: xstate.v1.RanBlock
+	(*Reason)(nil),           // 93: xstate.v1.Reason
+	(*ReferenceView)(nil),    // 94: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),    // 95: xstate.v1.RefreshedCall
+	(*Repeat)(nil),           // 96: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),   // 97: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),       // 98: xstate.v1.Repetition
+	(*Replay)(nil),           // 99: xstate.v1.Replay
+	(*Reverted)(nil),         // 100: xstate.v1.Reverted
+	(*Rollback)(nil),         // 101: xstate.v1.Rollback
+	(*Run)(nil),              // 102: xstate.v1.Run
+	(*RunReport)(nil),        // 103: xstate.v1.RunReport
+	(*RunSummary)(nil),       // 104: xstate.v1.RunSummary
+	(*ServedNode)(nil),       // 105: xstate.v1.ServedNode
+	(*SessionStatus)(nil),    // 106: xstate.v1.SessionStatus
+	(*Span)(nil),             // 107: xstate.v1.Span
+	(*StaleCall)(nil),        // 108: xstate.v1.StaleCall
+	(*Status)(nil),           // 109: xstate.v1.Status
+	(*StepPlacement)(nil),    // 110: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),        // 111: xstate.v1.SymbolUse
+	(*Symbols)(nil),          // 112: xstate.v1.Symbols
+	(*Testing)(nil),          // 113: xstate.v1.Testing
+	(*TextEdit)(nil),         // 114: xstate.v1.TextEdit
+	(*Undo)(nil),             // 115: xstate.v1.Undo
+	(*UndoStep)(nil),         // 116: xstate.v1.UndoStep
+	(*Usage)(nil),            // 117: xstate.v1.Usage
+	(*ValueArray)(nil),       // 118: xstate.v1.ValueArray
+	(*ValueChange)(nil),      // 119: xstate.v1.ValueChange
+	(*ValueColumn)(nil),      // 120: xstate.v1.ValueColumn
+	(*ValueCount)(nil),       // 121: xstate.v1.ValueCount
+	(*ValueDescription)(nil), // 122: xstate.v1.ValueDescription
+	(*ValueHistogram)(nil),   // 123: xstate.v1.ValueHistogram
+	(*ValueImage)(nil),       // 124: xstate.v1.ValueImage
+	(*ValueInfo)(nil),        // 125: xstate.v1.ValueInfo
+	(*ValueItem)(nil),        // 126: xstate.v1.ValueItem
+	(*ValueRow)(nil),         // 127: xstate.v1.ValueRow
+	(*ValueTable)(nil),       // 128: xstate.v1.ValueTable
+	(*ValueTree)(nil),        // 129: xstate.v1.ValueTree
+	(*Variation)(nil),        // 130: xstate.v1.Variation
+	(*Verification)(nil),     // 131: xstate.v1.Verification
+	(*Verified)(nil),         // 132: xstate.v1.Verified
+	(*Verify)(nil),           // 133: xstate.v1.Verify
+	(*VersionView)(nil),      // 134: xstate.v1.VersionView
+	(*Via)(nil),              // 135: xstate.v1.Via
+	(*Volatile)(nil),         // 136: xstate.v1.Volatile
+	(*WaitingCall)(nil),      // 137: xstate.v1.WaitingCall
+	(*Why)(nil),              // 138: xstate.v1.Why
+	nil,                      // 139: xstate.v1.Event.BlocksEntry
+	nil,                      // 140: xstate.v1.Output.DataEntry
+	nil,                      // 141: xstate.v1.Output.MetadataEntry
+	(*structpb.Value)(nil),   // 142: google.protobuf.Value
+	(*structpb.Struct)(nil),  // 143: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	119, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	125, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
 	62,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
 	97,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	132, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	132, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	142, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	142, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	127, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	137, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
 	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
 	94,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	133, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	143, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
 	93,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
 	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
 	65,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
 	35,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
 	69,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	118, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	119, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
 	93,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	133, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	143, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
 	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
 	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
 	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	132, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	132, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	142, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	142, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	127, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	137, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	132, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	132, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	142, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	142, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	127, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	137, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
 	117, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	132, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	142, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
@@ -13706,13 +14590,13 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	108, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
 	55,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
 	30,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	125, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	135, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
 	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	133, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	143, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
 	104, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
 	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	121, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	131, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
 	113, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
 	3,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
 	98,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
@@ -13722,12 +14606,12 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	8,   // 67: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
 	28,  // 68: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
 	31,  // 69: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	129, // 70: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
+	139, // 70: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
 	69,  // 71: xstate.v1.Event.output:type_name -> xstate.v1.Output
 	45,  // 72: xstate.v1.Event.error:type_name -> xstate.v1.Error
 	51,  // 73: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
 	102, // 74: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	132, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	142, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
 	0,   // 76: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
 	49,  // 77: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
 	48,  // 78: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
@@ -13736,7 +14620,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	29,  // 81: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
 	33,  // 82: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
 	21,  // 83: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	125, // 84: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	135, // 84: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
 	93,  // 85: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
 	0,   // 86: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
 	0,   // 87: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
@@ -13746,20 +14630,20 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	35,  // 91: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
 	52,  // 92: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
 	54,  // 93: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	127, // 94: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	137, // 94: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
 	61,  // 95: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
 	27,  // 96: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
 	93,  // 97: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
 	53,  // 98: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
 	35,  // 99: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	127, // 100: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	137, // 100: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
 	58,  // 101: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
 	57,  // 102: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
 	60,  // 103: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	133, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	143, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
 	104, // 105: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
 	57,  // 106: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	121, // 107: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	131, // 107: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
 	113, // 108: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
 	3,   // 109: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
 	98,  // 110: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
@@ -13767,17 +14651,17 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	110, // 112: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
 	18,  // 113: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
 	8,   // 114: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	119, // 115: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	125, // 116: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	125, // 115: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	135, // 116: xstate.v1.Need.through:type_name -> xstate.v1.Via
 	93,  // 117: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	119, // 118: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	119, // 119: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	125, // 118: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	125, // 119: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
 	93,  // 120: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
 	0,   // 121: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
 	0,   // 122: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	132, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	130, // 124: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	131, // 125: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
+	142, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	140, // 124: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	141, // 125: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
 	71,  // 126: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
 	72,  // 127: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
 	74,  // 128: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
@@ -13812,56 +14696,70 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	111, // 157: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
 	15,  // 158: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
 	33,  // 159: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	124, // 160: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	126, // 161: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 162: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 163: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	44,  // 164: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	93,  // 165: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	103, // 166: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	40,  // 167: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	63,  // 168: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	26,  // 169: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	20,  // 170: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	20,  // 171: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	100, // 172: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	41,  // 173: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 174: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	122, // 175: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	127, // 176: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	79,  // 177: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	61,  // 178: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	27,  // 179: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	105, // 180: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	40,  // 181: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	32,  // 182: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	32,  // 183: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	43,  // 184: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	44,  // 185: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	44,  // 186: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	106, // 187: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	119, // 188: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	116, // 189: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 190: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	20,  // 191: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	20,  // 192: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	100, // 193: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	119, // 194: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	119, // 195: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	39,  // 196: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	39,  // 197: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 198: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	120, // 199: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	107, // 200: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	133, // 201: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	66,  // 202: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	66,  // 203: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	53,  // 204: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	205, // [205:205] is the sub-list for method output_type
-	205, // [205:205] is the sub-list for method input_type
-	205, // [205:205] is the sub-list for extension type_name
-	205, // [205:205] is the sub-list for extension extendee
-	0,   // [0:205] is the sub-list for field type_name
+	122, // 160: xstate.v1.QueryValue.description:type_name -> xstate.v1.ValueDescription
+	134, // 161: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	136, // 162: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 163: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 164: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	44,  // 165: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	93,  // 166: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	103, // 167: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	40,  // 168: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	63,  // 169: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	26,  // 170: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	20,  // 171: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	20,  // 172: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	100, // 173: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	41,  // 174: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 175: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	132, // 176: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	137, // 177: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	79,  // 178: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	61,  // 179: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	27,  // 180: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	105, // 181: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	40,  // 182: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	32,  // 183: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	32,  // 184: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	43,  // 185: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	44,  // 186: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	44,  // 187: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	106, // 188: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	125, // 189: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	116, // 190: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 191: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	20,  // 192: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	20,  // 193: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	100, // 194: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	121, // 195: xstate.v1.ValueArray.common:type_name -> xstate.v1.ValueCount
+	123, // 196: xstate.v1.ValueArray.histogram:type_name -> xstate.v1.ValueHistogram
+	127, // 197: xstate.v1.ValueArray.cells:type_name -> xstate.v1.ValueRow
+	125, // 198: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	125, // 199: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	121, // 200: xstate.v1.ValueColumn.common:type_name -> xstate.v1.ValueCount
+	123, // 201: xstate.v1.ValueColumn.histogram:type_name -> xstate.v1.ValueHistogram
+	128, // 202: xstate.v1.ValueDescription.table:type_name -> xstate.v1.ValueTable
+	118, // 203: xstate.v1.ValueDescription.array:type_name -> xstate.v1.ValueArray
+	129, // 204: xstate.v1.ValueDescription.tree:type_name -> xstate.v1.ValueTree
+	124, // 205: xstate.v1.ValueDescription.image:type_name -> xstate.v1.ValueImage
+	126, // 206: xstate.v1.ValueItem.items:type_name -> xstate.v1.ValueItem
+	120, // 207: xstate.v1.ValueTable.columns:type_name -> xstate.v1.ValueColumn
+	127, // 208: xstate.v1.ValueTable.cells:type_name -> xstate.v1.ValueRow
+	126, // 209: xstate.v1.ValueTree.root:type_name -> xstate.v1.ValueItem
+	39,  // 210: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	39,  // 211: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 212: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	130, // 213: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	107, // 214: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	143, // 215: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	66,  // 216: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	66,  // 217: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	53,  // 218: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	219, // [219:219] is the sub-list for method output_type
+	219, // [219:219] is the sub-list for method input_type
+	219, // [219:219] is the sub-list for extension type_name
+	219, // [219:219] is the sub-list for extension extendee
+	0,   // [0:219] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13872,13 +14770,16 @@ func file_xstate_v1_documents_proto_init() {
 	file_xstate_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[51].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[102].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[118].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[120].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[126].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   132,
+			NumMessages:   142,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

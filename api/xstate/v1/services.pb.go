@@ -2390,6 +2390,7 @@ type ValueRequest struct {
 	At            string                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
 	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // with XSTATE_PYTHON the interpreter that loads it
 	Inherited     bool                   `protobuf:"varint,7,opt,name=inherited,proto3" json:"inherited,omitempty"`
+	Place         *ValuePlace            `protobuf:"bytes,8,opt,name=place,proto3" json:"place,omitempty"` // describe what is there; absent: the text is enough
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2473,6 +2474,74 @@ func (x *ValueRequest) GetInherited() bool {
 	return false
 }
 
+func (x *ValueRequest) GetPlace() *ValuePlace {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+// A ValuePlace is the part of a value that is described. Without fields it is the beginning.
+type ValuePlace struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Row           int32                  `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`          // the first row, or item of nested data
+	Column        int32                  `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`    // the first column
+	Path          []int32                `protobuf:"varint,3,rep,packed,name=path,proto3" json:"path,omitempty"` // into nested data: at each level the position of an item, from 0
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValuePlace) Reset() {
+	*x = ValuePlace{}
+	mi := &file_xstate_v1_services_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValuePlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValuePlace) ProtoMessage() {}
+
+func (x *ValuePlace) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValuePlace.ProtoReflect.Descriptor instead.
+func (*ValuePlace) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ValuePlace) GetRow() int32 {
+	if x != nil {
+		return x.Row
+	}
+	return 0
+}
+
+func (x *ValuePlace) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *ValuePlace) GetPath() []int32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
 type HistoryRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -2485,7 +2554,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[25]
+	mi := &file_xstate_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2566,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[25]
+	mi := &file_xstate_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2579,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *HistoryRequest) GetSession() string {
@@ -2552,7 +2621,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[26]
+	mi := &file_xstate_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2633,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[26]
+	mi := &file_xstate_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2646,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ShowRequest) GetSession() string {
@@ -2613,7 +2682,7 @@ type DiffRequest struct {
 
 func (x *DiffRequest) Reset() {
 	*x = DiffRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[27]
+	mi := &file_xstate_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2625,7 +2694,7 @@ func (x *DiffRequest) String() string {
 func (*DiffRequest) ProtoMessage() {}
 
 func (x *DiffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[27]
+	mi := &file_xstate_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2638,7 +2707,7 @@ func (x *DiffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffRequest.ProtoReflect.Descriptor instead.
 func (*DiffRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DiffRequest) GetSession() string {
@@ -2687,7 +2756,7 @@ type ReplayRequest struct {
 
 func (x *ReplayRequest) Reset() {
 	*x = ReplayRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[28]
+	mi := &file_xstate_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2768,7 @@ func (x *ReplayRequest) String() string {
 func (*ReplayRequest) ProtoMessage() {}
 
 func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[28]
+	mi := &file_xstate_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2781,7 @@ func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRequest.ProtoReflect.Descriptor instead.
 func (*ReplayRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReplayRequest) GetSession() string {
@@ -2799,7 +2868,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[29]
+	mi := &file_xstate_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2811,7 +2880,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[29]
+	mi := &file_xstate_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2824,7 +2893,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *VerifyRequest) GetSession() string {
@@ -2882,7 +2951,7 @@ type EvidenceRequest struct {
 
 func (x *EvidenceRequest) Reset() {
 	*x = EvidenceRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[30]
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +2963,7 @@ func (x *EvidenceRequest) String() string {
 func (*EvidenceRequest) ProtoMessage() {}
 
 func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[30]
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +2976,7 @@ func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRequest.ProtoReflect.Descriptor instead.
 func (*EvidenceRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EvidenceRequest) GetSession() string {
@@ -3164,7 +3233,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"unverified\x126\n" +
 	"\bvolatile\x18\v \x01(\v2\x18.xstate.v1.QueryVolatileH\x00R\bvolatile\x12-\n" +
 	"\x05where\x18\f \x01(\v2\x15.xstate.v1.QueryWhereH\x00R\x05whereB\b\n" +
-	"\x06answer\"\xa8\x02\n" +
+	"\x06answer\"\xd5\x02\n" +
 	"\fValueRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -3172,12 +3241,18 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\aat_step\x18\x04 \x01(\x05H\x00R\x06atStep\x88\x01\x01\x12\x0e\n" +
 	"\x02at\x18\x05 \x01(\tR\x02at\x12>\n" +
 	"\aenviron\x18\x06 \x03(\v2$.xstate.v1.ValueRequest.EnvironEntryR\aenviron\x12\x1c\n" +
-	"\tinherited\x18\a \x01(\bR\tinherited\x1a:\n" +
+	"\tinherited\x18\a \x01(\bR\tinherited\x12+\n" +
+	"\x05place\x18\b \x01(\v2\x15.xstate.v1.ValuePlaceR\x05place\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
 	"\n" +
-	"\b_at_step\"}\n" +
+	"\b_at_step\"J\n" +
+	"\n" +
+	"ValuePlace\x12\x10\n" +
+	"\x03row\x18\x01 \x01(\x05R\x03row\x12\x16\n" +
+	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x12\n" +
+	"\x04path\x18\x03 \x03(\x05R\x04path\"}\n" +
 	"\x0eHistoryRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x19\n" +
@@ -3268,7 +3343,7 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_services_proto_rawDescData
 }
 
-var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_xstate_v1_services_proto_goTypes = []any{
 	(*ListRequest)(nil),        // 0: xstate.v1.ListRequest
 	(*GetRequest)(nil),         // 1: xstate.v1.GetRequest
@@ -3295,140 +3370,142 @@ var file_xstate_v1_services_proto_goTypes = []any{
 	(*PathEnds)(nil),           // 22: xstate.v1.PathEnds
 	(*QueryResponse)(nil),      // 23: xstate.v1.QueryResponse
 	(*ValueRequest)(nil),       // 24: xstate.v1.ValueRequest
-	(*HistoryRequest)(nil),     // 25: xstate.v1.HistoryRequest
-	(*ShowRequest)(nil),        // 26: xstate.v1.ShowRequest
-	(*DiffRequest)(nil),        // 27: xstate.v1.DiffRequest
-	(*ReplayRequest)(nil),      // 28: xstate.v1.ReplayRequest
-	(*VerifyRequest)(nil),      // 29: xstate.v1.VerifyRequest
-	(*EvidenceRequest)(nil),    // 30: xstate.v1.EvidenceRequest
-	nil,                        // 31: xstate.v1.ExecRequest.EnvironEntry
-	nil,                        // 32: xstate.v1.RunRequest.EnvironEntry
-	nil,                        // 33: xstate.v1.EditRequest.EnvironEntry
-	nil,                        // 34: xstate.v1.PlanRequest.EnvironEntry
-	nil,                        // 35: xstate.v1.ValueRequest.EnvironEntry
-	(*structpb.Struct)(nil),    // 36: google.protobuf.Struct
-	(*structpb.Value)(nil),     // 37: google.protobuf.Value
-	(*Query)(nil),              // 38: xstate.v1.Query
-	(*QueryBlock)(nil),         // 39: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),        // 40: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),    // 41: xstate.v1.QueryDependents
-	(*QueryPath)(nil),          // 42: xstate.v1.QueryPath
-	(*QueryVersion)(nil),       // 43: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),         // 44: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),        // 45: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),    // 46: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),      // 47: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),         // 48: xstate.v1.QueryWhere
-	(*Status)(nil),             // 49: xstate.v1.Status
-	(*Exec)(nil),               // 50: xstate.v1.Exec
-	(*Event)(nil),              // 51: xstate.v1.Event
-	(*Run)(nil),                // 52: xstate.v1.Run
-	(*Patch)(nil),              // 53: xstate.v1.Patch
-	(*Undo)(nil),               // 54: xstate.v1.Undo
-	(*Rollback)(nil),           // 55: xstate.v1.Rollback
-	(*Fork)(nil),               // 56: xstate.v1.Fork
-	(*Calls)(nil),              // 57: xstate.v1.Calls
-	(*Call)(nil),               // 58: xstate.v1.Call
-	(*Approve)(nil),            // 59: xstate.v1.Approve
-	(*Plan)(nil),               // 60: xstate.v1.Plan
-	(*Why)(nil),                // 61: xstate.v1.Why
-	(*QueryValue)(nil),         // 62: xstate.v1.QueryValue
-	(*Log)(nil),                // 63: xstate.v1.Log
-	(*Diff)(nil),               // 64: xstate.v1.Diff
-	(*Replay)(nil),             // 65: xstate.v1.Replay
-	(*Verify)(nil),             // 66: xstate.v1.Verify
-	(*Evidence)(nil),           // 67: xstate.v1.Evidence
+	(*ValuePlace)(nil),         // 25: xstate.v1.ValuePlace
+	(*HistoryRequest)(nil),     // 26: xstate.v1.HistoryRequest
+	(*ShowRequest)(nil),        // 27: xstate.v1.ShowRequest
+	(*DiffRequest)(nil),        // 28: xstate.v1.DiffRequest
+	(*ReplayRequest)(nil),      // 29: xstate.v1.ReplayRequest
+	(*VerifyRequest)(nil),      // 30: xstate.v1.VerifyRequest
+	(*EvidenceRequest)(nil),    // 31: xstate.v1.EvidenceRequest
+	nil,                        // 32: xstate.v1.ExecRequest.EnvironEntry
+	nil,                        // 33: xstate.v1.RunRequest.EnvironEntry
+	nil,                        // 34: xstate.v1.EditRequest.EnvironEntry
+	nil,                        // 35: xstate.v1.PlanRequest.EnvironEntry
+	nil,                        // 36: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),    // 37: google.protobuf.Struct
+	(*structpb.Value)(nil),     // 38: google.protobuf.Value
+	(*Query)(nil),              // 39: xstate.v1.Query
+	(*QueryBlock)(nil),         // 40: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),        // 41: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),    // 42: xstate.v1.QueryDependents
+	(*QueryPath)(nil),          // 43: xstate.v1.QueryPath
+	(*QueryVersion)(nil),       // 44: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),         // 45: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),        // 46: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),    // 47: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),      // 48: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),         // 49: xstate.v1.QueryWhere
+	(*Status)(nil),             // 50: xstate.v1.Status
+	(*Exec)(nil),               // 51: xstate.v1.Exec
+	(*Event)(nil),              // 52: xstate.v1.Event
+	(*Run)(nil),                // 53: xstate.v1.Run
+	(*Patch)(nil),              // 54: xstate.v1.Patch
+	(*Undo)(nil),               // 55: xstate.v1.Undo
+	(*Rollback)(nil),           // 56: xstate.v1.Rollback
+	(*Fork)(nil),               // 57: xstate.v1.Fork
+	(*Calls)(nil),              // 58: xstate.v1.Calls
+	(*Call)(nil),               // 59: xstate.v1.Call
+	(*Approve)(nil),            // 60: xstate.v1.Approve
+	(*Plan)(nil),               // 61: xstate.v1.Plan
+	(*Why)(nil),                // 62: xstate.v1.Why
+	(*QueryValue)(nil),         // 63: xstate.v1.QueryValue
+	(*Log)(nil),                // 64: xstate.v1.Log
+	(*Diff)(nil),               // 65: xstate.v1.Diff
+	(*Replay)(nil),             // 66: xstate.v1.Replay
+	(*Verify)(nil),             // 67: xstate.v1.Verify
+	(*Evidence)(nil),           // 68: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
-	36, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
-	31, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
+	37, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
+	32, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
 	3,  // 2: xstate.v1.ExecRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 3: xstate.v1.ExecRequest.models:type_name -> xstate.v1.ToolDefinition
-	36, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
-	37, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
-	36, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
-	32, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
+	37, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
+	38, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
+	37, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
+	33, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
 	3,  // 8: xstate.v1.RunRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 9: xstate.v1.RunRequest.models:type_name -> xstate.v1.ToolDefinition
 	9,  // 10: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
-	36, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
-	33, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
-	36, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
-	36, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
-	36, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
-	34, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
+	37, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
+	34, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
+	37, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
+	37, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
+	37, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
+	35, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
 	22, // 17: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
-	38, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
-	39, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
-	40, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
-	41, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
-	41, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
-	42, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
-	43, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
-	44, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
-	45, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
-	46, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
-	47, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
-	48, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
-	35, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
-	36, // 31: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
-	0,  // 32: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
-	1,  // 33: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
-	2,  // 34: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
-	2,  // 35: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
-	4,  // 36: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
-	4,  // 37: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
-	5,  // 38: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
-	7,  // 39: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
-	10, // 40: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
-	11, // 41: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
-	12, // 42: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
-	13, // 43: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
-	14, // 44: xstate.v1.CallService.ListCalls:input_type -> xstate.v1.ListCallsRequest
-	15, // 45: xstate.v1.CallService.GetCall:input_type -> xstate.v1.GetCallRequest
-	16, // 46: xstate.v1.CallService.Approve:input_type -> xstate.v1.ApproveRequest
-	17, // 47: xstate.v1.CallService.AnswerCall:input_type -> xstate.v1.AnswerCallRequest
-	19, // 48: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
-	20, // 49: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
-	21, // 50: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
-	24, // 51: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
-	25, // 52: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
-	26, // 53: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
-	27, // 54: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
-	28, // 55: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
-	29, // 56: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
-	30, // 57: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
-	49, // 58: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
-	49, // 59: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
-	50, // 60: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
-	51, // 61: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
-	52, // 62: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
-	51, // 63: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
-	6,  // 64: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
-	8,  // 65: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
-	53, // 66: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
-	54, // 67: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
-	55, // 68: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
-	56, // 69: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	57, // 70: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
-	58, // 71: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
-	59, // 72: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
-	18, // 73: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
-	60, // 74: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
-	61, // 75: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
-	23, // 76: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
-	62, // 77: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
-	63, // 78: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
-	23, // 79: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
-	64, // 80: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
-	65, // 81: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
-	66, // 82: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
-	67, // 83: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
-	58, // [58:84] is the sub-list for method output_type
-	32, // [32:58] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	39, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
+	40, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
+	41, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
+	42, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
+	42, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
+	43, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
+	44, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
+	45, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
+	46, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
+	47, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
+	48, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
+	49, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
+	36, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
+	25, // 31: xstate.v1.ValueRequest.place:type_name -> xstate.v1.ValuePlace
+	37, // 32: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
+	0,  // 33: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
+	1,  // 34: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
+	2,  // 35: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
+	2,  // 36: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
+	4,  // 37: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
+	4,  // 38: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
+	5,  // 39: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
+	7,  // 40: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
+	10, // 41: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
+	11, // 42: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
+	12, // 43: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
+	13, // 44: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
+	14, // 45: xstate.v1.CallService.ListCalls:input_type -> xstate.v1.ListCallsRequest
+	15, // 46: xstate.v1.CallService.GetCall:input_type -> xstate.v1.GetCallRequest
+	16, // 47: xstate.v1.CallService.Approve:input_type -> xstate.v1.ApproveRequest
+	17, // 48: xstate.v1.CallService.AnswerCall:input_type -> xstate.v1.AnswerCallRequest
+	19, // 49: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
+	20, // 50: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
+	21, // 51: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
+	24, // 52: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
+	26, // 53: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
+	27, // 54: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
+	28, // 55: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
+	29, // 56: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
+	30, // 57: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
+	31, // 58: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
+	50, // 59: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
+	50, // 60: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
+	51, // 61: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
+	52, // 62: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
+	53, // 63: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
+	52, // 64: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
+	6,  // 65: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
+	8,  // 66: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
+	54, // 67: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
+	55, // 68: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
+	56, // 69: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
+	57, // 70: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
+	58, // 71: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
+	59, // 72: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
+	60, // 73: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
+	18, // 74: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
+	61, // 75: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
+	62, // 76: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
+	23, // 77: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
+	63, // 78: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
+	64, // 79: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
+	23, // 80: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
+	65, // 81: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
+	66, // 82: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
+	67, // 83: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
+	68, // 84: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
+	59, // [59:85] is the sub-list for method output_type
+	33, // [33:59] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_services_proto_init() }
@@ -3474,15 +3551,15 @@ func file_xstate_v1_services_proto_init() {
 		(*QueryResponse_Where)(nil),
 	}
 	file_xstate_v1_services_proto_msgTypes[24].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[25].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[30].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[26].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_services_proto_rawDesc), len(file_xstate_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

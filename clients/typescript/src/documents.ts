@@ -977,6 +977,7 @@ export interface QueryValue {
   loaded: boolean;
   stale?: boolean;
   trust?: string;
+  description?: ValueDescription;
 }
 
 export interface QueryVersion {
@@ -1254,6 +1255,23 @@ export interface Usage {
   micro_usd: number;
 }
 
+export interface ValueArray {
+  shape: number[];
+  slice?: number[];
+  from: number;
+  left: number;
+  type: string;
+  missing?: number;
+  distinct?: number;
+  min?: string;
+  max?: string;
+  mean?: string;
+  common?: ValueCount[];
+  histogram?: ValueHistogram;
+  sampled?: number;
+  cells: ValueRow[];
+}
+
 export interface ValueChange {
   key: string;
   was: string;
@@ -1262,11 +1280,78 @@ export interface ValueChange {
   now_value?: ValueInfo;
 }
 
+export interface ValueColumn {
+  name: string;
+  index?: boolean;
+  type: string;
+  missing?: number;
+  distinct?: number;
+  min?: string;
+  max?: string;
+  mean?: string;
+  common?: ValueCount[];
+  histogram?: ValueHistogram;
+  sampled?: number;
+}
+
+export interface ValueCount {
+  text: string;
+  count: number;
+}
+
+export interface ValueDescription {
+  table?: ValueTable;
+  array?: ValueArray;
+  tree?: ValueTree;
+  image?: ValueImage;
+}
+
+export interface ValueHistogram {
+  low: string;
+  high: string;
+  counts: number[];
+}
+
+export interface ValueImage {
+  media: string;
+  data: string;
+  width?: number;
+  height?: number;
+}
+
 export interface ValueInfo {
   type?: string;
   repr?: string;
   shape?: string;
   bytes?: number;
+}
+
+export interface ValueItem {
+  key?: string;
+  type: string;
+  text?: string;
+  size?: number;
+  items?: ValueItem[];
+  more?: number;
+  opens?: boolean;
+}
+
+export interface ValueRow {
+  cells: string[];
+}
+
+export interface ValueTable {
+  rows: number;
+  width: number;
+  from: number;
+  left: number;
+  columns: ValueColumn[];
+  cells: ValueRow[];
+}
+
+export interface ValueTree {
+  from: number;
+  root: ValueItem;
 }
 
 export interface Variation {

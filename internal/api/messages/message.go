@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/inspect"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -50,6 +51,18 @@ var open = map[reflect.Type]string{
 var renamed = map[reflect.Type]string{
 	reflect.TypeFor[state.Placement](): "StepPlacement",
 	reflect.TypeFor[artifact.View]():   "ArtifactView",
+
+	// Without the name of their package these would say too little.
+	reflect.TypeFor[inspect.Description](): "ValueDescription",
+	reflect.TypeFor[inspect.Table]():       "ValueTable",
+	reflect.TypeFor[inspect.Column]():      "ValueColumn",
+	reflect.TypeFor[inspect.Row]():         "ValueRow",
+	reflect.TypeFor[inspect.Count]():       "ValueCount",
+	reflect.TypeFor[inspect.Histogram]():   "ValueHistogram",
+	reflect.TypeFor[inspect.Array]():       "ValueArray",
+	reflect.TypeFor[inspect.Tree]():        "ValueTree",
+	reflect.TypeFor[inspect.Item]():        "ValueItem",
+	reflect.TypeFor[inspect.Image]():       "ValueImage",
 }
 
 // missing are the embedded types that a document may be without. Others are pointers only to save a copy.

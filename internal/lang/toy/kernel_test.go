@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 	"github.com/xstate-engine/xstate/state/output"
 )
 
@@ -225,8 +226,8 @@ func (k *sumKernel) Load(_ context.Context, l kernel.Loading) (kernel.Loaded, er
 	return loaded, nil
 }
 
-func (k *sumKernel) Inspect(_ context.Context, name string) (string, error) {
-	return strconv.Itoa(k.values[name]), nil
+func (k *sumKernel) Inspect(_ context.Context, name string, _ *inspect.Place) (kernel.Inspected, error) {
+	return kernel.Inspected{Text: strconv.Itoa(k.values[name])}, nil
 }
 
 // The language has no state beside its values, no files and no processes.

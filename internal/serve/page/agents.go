@@ -18,7 +18,7 @@ type agentsData struct {
 	Shared  []sharedBlock
 	Budgets []api.BudgetLine
 	NoLimit string           // why the budgets are not known
-	Tree    []query.RunCalls // of treeSteps steps
+	Tree    []query.RunCalls // has treeSteps steps
 	Earlier state.StepNumber // the tree goes on with the steps before; 0: it does not
 	Total   api.CallTotal
 	Denied  []api.Denied

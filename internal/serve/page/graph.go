@@ -13,7 +13,7 @@ import (
 // graphData is what the view of the dependencies shows.
 type graphData struct {
 	*depgraph.Drawing
-	*picture
+	*sketch
 	Total    int
 	Blocks   int    // that are drawn, in groups or alone
 	Focused  string // the block that is chosen
@@ -57,11 +57,11 @@ func (v *view) graph() error {
 	if around == "" && len(d.Blocks) > mostReadable {
 		around = data.Focused
 	}
-	data.picture = whole.picture(around, v.query.Get("open"))
-	for _, x := range data.picture.nodes {
+	data.sketch = whole.sketch(around, v.query.Get("open"))
+	for _, x := range data.sketch.nodes {
 		data.Blocks += len(x.Blocks)
 	}
-	data.Drawing = data.picture.draw()
+	data.Drawing = data.sketch.draw()
 	v.Name, v.Title, v.Data = "graph", "Graph", data
 	return nil
 }

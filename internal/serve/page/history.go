@@ -19,11 +19,11 @@ var kinds = []state.Kind{query.AnyEdit, state.KindRun, state.KindRollback, state
 // historyData is what the view of the history shows.
 type historyData struct {
 	Steps       []historyStep
-	Next        state.StepNumber // of Log
+	Next        state.StepNumber // as of Log
 	Family      []*familyMember  // the sessions that share a past, as a tree; nil: there is one
 	Agent, Kind string           // only steps of these are shown
 	Kinds       []state.Kind
-	Agents      []string // of the steps
+	Agents      []string // who made a step
 }
 
 // historyStep is a step with what it cost: by its origin, and of a run by the calls that it made.
@@ -92,7 +92,7 @@ func (v *view) spentOnCalls(steps []historyStep) error {
 	return nil
 }
 
-// family returns the sessions that share a past with this one as a tree; nil if there is no other.
+// family returns the sessions that share a past with this one as a tree; nil if it is alone.
 func (v *view) family() ([]*familyMember, error) {
 	limit := 1
 	d, err := ask[api.LogGraph](v.r.Context(), v.p,

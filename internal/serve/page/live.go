@@ -51,9 +51,9 @@ type follower struct {
 	parts   bool // the view shows the parts of the program
 	last    stamp
 	has     map[state.BlockID]string // the hashes of its parts; nil: not known
-	order   []state.BlockID          // of its parts
-	feed    *serve.Feed              // of the run that it follows
-	seen    int                      // of its events
+	order   []state.BlockID          // in which its parts are
+	feed    *serve.Feed              // that it follows
+	seen    int                      // how many of its events
 	send    func(event string, data any) error
 }
 

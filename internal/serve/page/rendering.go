@@ -11,7 +11,7 @@ import (
 // part is a block of the program as HTML.
 type part struct {
 	ID   state.BlockID
-	Hash string // of what it shows: a browser that has it needs no other
+	Hash string // changes with what it shows: a browser that has it needs no other
 	HTML template.HTML
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -56,11 +57,11 @@ func variablesOf(d *query.Snapshot) map[string]variable {
 	return found
 }
 
-// value shows one variable.
+// value shows one variable, or a part of it: what an interpreter says of it, and its text.
 func (v *view) value() error {
-	name := v.query.Get("name")
+	name, at := v.query.Get("name"), v.placeIn()
 	d, err := ask[api.QueryValue](v.r.Context(), v.p, &verb.Query{
-		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Value: name,
+		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Value: name, Place: &at,
 	})
 	data := &valueData{QueryValue: d}
 	if err != nil { // its text is not recorded, perhaps; what is known of it may be
@@ -68,6 +69,7 @@ func (v *view) value() error {
 			return err
 		}
 	}
+	data.look(&looking{v, name, at})
 	if symbol, err := ask[api.QuerySymbol](v.r.Context(), v.p, &verb.Query{
 		InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: v.AtStep}, Symbol: name,
 	}); err == nil {
@@ -95,7 +97,43 @@ func (v *view) described(name string, why error) (*api.QueryValue, error) {
 type valueData struct {
 	*api.QueryValue
 	Symbol *api.QuerySymbol // nil if it is not known
+	Within *within          // nil: the whole value is shown
+	Grid   *grid            // for a table or an array; nil: it is neither
+	Tree   *nested          // nil: it is no nested data
+	Items  []span           // for nested data
+	Image  template.URL     // "": it is none
+	Whole  string           // the text, or its beginning
+	Cut    bool             // Whole is not all
 }
+
+// mostText is how much of the text of a value is shown, in bytes.
+const mostText = 20_000
+
+// look adds what the description says.
+func (d *valueData) look(l *looking) {
+	d.Within, d.Whole = l.within(), d.Text
+	if is := d.Description; is != nil {
+		switch {
+		case is.Table != nil && len(is.Table.Columns) > 0:
+			d.Grid = l.table(is.Table)
+		case is.Array != nil:
+			d.Grid = l.array(is.Array)
+		case is.Tree != nil && len(is.Tree.Root.Items) > 0:
+			root, items := l.tree(is.Tree)
+			d.Tree, d.Items = &root, []span{items}
+		case is.Tree != nil && is.Tree.Root.Text != "": // a text, without the quotes and escapes of its notation
+			d.Whole = is.Tree.Root.Text
+		case is.Image != nil:
+			d.Image = picture(is.Image)
+		}
+	}
+	if d.Cut = len(d.Whole) > mostText; d.Cut {
+		d.Whole = strings.ToValidUTF8(d.Whole[:mostText], "")
+	}
+}
+
+// Folded reports whether the text is shown folded, since something else shows the value.
+func (d *valueData) Folded() bool { return d.Grid != nil || d.Tree != nil || d.Image != "" }
 
 // evidence shows the code, the data and the edits that a value, a block or a file depends on.
 func (v *view) evidence() error {

@@ -8,6 +8,7 @@ import (
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // operations are what the procedures ask. Interrupt, ListRuns and AnswerCall are not here: the service does them.
@@ -174,8 +175,23 @@ func valueCall(r *v1.ValueRequest) *call {
 	c := newCall(r)
 	c.ask = &verb.Query{
 		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), Value: c.need("name", r.GetName()),
+		Place: c.place(r.GetPlace()),
 	}
 	return c
+}
+
+// place is a place in a value; nil: none is asked for.
+func (c *call) place(p *v1.ValuePlace) *inspect.Place {
+	if p == nil {
+		return nil
+	}
+	at := &inspect.Place{
+		Row: int(c.atLeast0("place.row", p.GetRow())), Column: int(c.atLeast0("place.column", p.GetColumn())),
+	}
+	for _, step := range p.GetPath() {
+		at.Path = append(at.Path, int(c.atLeast0("place.path", step)))
+	}
+	return at
 }
 
 func historyCall(r *v1.HistoryRequest) *call {

@@ -25,6 +25,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // fake are operations that keep the calls and answer each in one way.
@@ -157,6 +158,9 @@ func TestRequests(t *testing.T) {
 		{v1.QueryServiceQueryProcedure, &v1.QueryRequest{Ask: &v1.QueryRequest_Volatile{Volatile: true}},
 			&verb.Query{Volatile: true}},
 		{v1.QueryServiceValueProcedure, &v1.ValueRequest{Name: "-x"}, &verb.Query{Value: "-x"}},
+		{v1.QueryServiceValueProcedure,
+			&v1.ValueRequest{Name: "x", Place: &v1.ValuePlace{Row: 50, Path: []int32{0, 2}}},
+			&verb.Query{Value: "x", Place: &inspect.Place{Row: 50, Path: []int{0, 2}}}},
 		{v1.QueryServiceHistoryProcedure, &v1.HistoryRequest{Limit: &zero}, &verb.Log{Limit: &none}},
 		{v1.QueryServiceShowProcedure, &v1.ShowRequest{Of: "3"}, &verb.Show{Of: "3"}},
 		{v1.QueryServiceDiffProcedure, &v1.DiffRequest{From: "1", To: "2"}, &verb.Diff{From: "1", To: "2"}},

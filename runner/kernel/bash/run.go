@@ -503,22 +503,6 @@ func (sh *shell) written(d declaration, digest state.Digest) kernel.Write {
 	return w
 }
 
-func kindOf(d declaration) string {
-	switch {
-	case strings.HasSuffix(d.name, "()"):
-		return "function"
-	case d.has("A"):
-		return "associative array"
-	case d.has("a"):
-		return "array"
-	case d.has("n"):
-		return "nameref"
-	case d.has("i"):
-		return "integer"
-	}
-	return "text"
-}
-
 func shortened(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "…"

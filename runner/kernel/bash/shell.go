@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 //go:embed driver.sh
@@ -339,18 +340,7 @@ func (sh *shell) answer(header json.RawMessage, body []byte) (reply any, data []
 		}
 		sh.setHidden(r.Key, text)
 	case "show":
-		d, is := sh.live.vars[r.Name]
-		text := strings.TrimPrefix(d.value, "=")
-		if strings.HasSuffix(r.Name, "()") {
-			text = d.value
-		}
-		if !is {
-			text = ""
-		}
-		return struct {
-			OK   bool   `json:"ok"`
-			Repr string `json:"Repr"`
-		}{true, text}, nil, nil
+		return showing(sh.live.vars[r.Name], r.At), nil, nil
 	case "detach":
 		return struct {
 			OK    bool     `json:"ok"`
@@ -389,4 +379,5 @@ type request struct {
 	Drop     []kernel.Group    `json:"drop"`
 	Unbind   []string          `json:"unbind"`
 	Unpark   []kernel.Group    `json:"unpark"`
+	At       *inspect.Place    `json:"at"`
 }

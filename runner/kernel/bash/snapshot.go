@@ -37,6 +37,23 @@ type declaration struct {
 	value string // the text after the name: "=…" or nothing; for a function its text
 }
 
+// kindOf names the type of a variable for people.
+func kindOf(d declaration) string {
+	switch {
+	case strings.HasSuffix(d.name, "()"):
+		return "function"
+	case d.has("A"):
+		return "associative array"
+	case d.has("a"):
+		return "array"
+	case d.has("n"):
+		return "nameref"
+	case d.has("i"):
+		return "integer"
+	}
+	return "text"
+}
+
 // text is what declares it in a shell that has nothing of this name.
 func (d declaration) text() string {
 	if f, is := source.IsFunction(d.name); is {

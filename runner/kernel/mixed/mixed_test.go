@@ -112,11 +112,11 @@ func TestSpaces(t *testing.T) {
 	if len(seen.AliasesAfter) != 1 || seen.AliasesAfter[0][0] != "guest:x" {
 		t.Errorf("the guest's names share %v", seen.AliasesAfter)
 	}
-	if text, err := p.kernel.Inspect(t.Context(), "guest:y"); err != nil || text != "[2]" {
-		t.Errorf("guest:y is %q, %v", text, err)
+	if text, err := p.kernel.Inspect(t.Context(), "guest:y", nil); err != nil || text.Text != "[2]" {
+		t.Errorf("guest:y is %q, %v", text.Text, err)
 	}
-	if text, err := p.kernel.Inspect(t.Context(), "x"); err != nil || text != "[1]" {
-		t.Errorf("x is %q, %v", text, err)
+	if text, err := p.kernel.Inspect(t.Context(), "x", nil); err != nil || text.Text != "[1]" {
+		t.Errorf("x is %q, %v", text.Text, err)
 	}
 	if f := p.run(guestDialect, "z").Failure; f == nil || f.Name != "guest:z" {
 		t.Errorf("the failure is %+v, want that guest:z is missing", f)
@@ -143,12 +143,12 @@ func TestHandover(t *testing.T) {
 	if len(seen.AliasesAfter) > 0 {
 		t.Errorf("the copies share %v", seen.AliasesAfter)
 	}
-	want, err := p.kernel.Inspect(t.Context(), "rows")
+	want, err := p.kernel.Inspect(t.Context(), "rows", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.kernel.Inspect(t.Context(), "guest:table"); err != nil || got != want {
-		t.Errorf("the copy is %s, %v; want %s", got, err, want)
+	if got, err := p.kernel.Inspect(t.Context(), "guest:table", nil); err != nil || got != want {
+		t.Errorf("the copy is %s, %v; want %s", got.Text, err, want.Text)
 	}
 	p.run(source.Plain, "rows = [{'f': len}]")
 	seen = p.run(guestDialect, "# xstate: from py import rows")

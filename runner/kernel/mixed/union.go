@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/inspect"
 )
 
 // union is the kernel of a program in several languages.
@@ -325,15 +326,15 @@ func (u *union) Refresh(ctx context.Context) (all kernel.Unloaded, err error) {
 	return all, err
 }
 
-func (u *union) Inspect(ctx context.Context, name string) (string, error) {
+func (u *union) Inspect(ctx context.Context, name string, at *inspect.Place) (kernel.Inspected, error) {
 	s := spaceOf(name)
 	k, err := u.need(ctx, s)
 	if err != nil {
-		return "", err
+		return kernel.Inspected{}, err
 	}
 	own, _ := s.in(name)
-	text, err := k.Inspect(ctx, own)
-	return text, u.note(k, err)
+	found, err := k.Inspect(ctx, own, at)
+	return found, u.note(k, err)
 }
 
 // Level is that of the interpreter that executed last.

@@ -14,6 +14,7 @@
 //	ground     what knows no value of the program: frames, disk, code and whose it is, memory, the supervisor
 //	adapters   what is known of libraries, one file each
 //	show       what a program prints and shows: streams, displays, magics, plain forms for other languages
+//	look       descriptions of values, for people who look at one
 //	value      values: equal, shared, stored and restored
 //	observe    what a node reads and does: names, files, calls, clocks, the environment
 //	world      state that is no value: modules, hidden variables, what is registered in the interpreter

@@ -26,6 +26,7 @@ func TestKernel(t *testing.T) {
 		{"bundle.py", ""}, {"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
 		{"node_start.py", ""}, {"kept_names.py", ""},
 		{"pure_readers.py", ""},
+		{"look.py", "pandas"},
 		{"arrays.py", "numpy"}, {"arrow.py", "pyarrow"}, {"foreign.py", "numpy"}, {"figures.py", "matplotlib"}} {
 		for _, python := range pythons() {
 			for walk, folder := range walks {

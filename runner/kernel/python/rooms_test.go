@@ -12,7 +12,7 @@ import (
 
 // rooms are the packages of the driver. A module imports modules of its own room and of those before it; the modules
 // on top of the driver import from all rooms.
-var rooms = []string{"ground", "adapters", "show", "value", "observe", "world", "node", "suite"}
+var rooms = []string{"ground", "adapters", "show", "look", "value", "observe", "world", "node", "suite"}
 
 // under are what all rooms may import of the top, the package itself and its bundle: they import no room.
 var under = []string{"", "bundle"}

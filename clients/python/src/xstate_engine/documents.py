@@ -1030,6 +1030,7 @@ class QueryValue(TypedDict):
     loaded: bool
     stale: NotRequired[bool]
     trust: NotRequired[str]
+    description: NotRequired[ValueDescription]
 
 
 class QueryVersion(TypedDict):
@@ -1307,6 +1308,27 @@ class Usage(TypedDict):
     micro_usd: float
 
 
+ValueArray = TypedDict(
+    "ValueArray",
+    {
+        "shape": "list[float]",
+        "slice": NotRequired["list[float]"],
+        "from": "float",
+        "left": "int",
+        "type": "str",
+        "missing": NotRequired["float"],
+        "distinct": NotRequired["float"],
+        "min": NotRequired["str"],
+        "max": NotRequired["str"],
+        "mean": NotRequired["str"],
+        "common": NotRequired["list[ValueCount]"],
+        "histogram": NotRequired["ValueHistogram"],
+        "sampled": NotRequired["float"],
+        "cells": "list[ValueRow]",
+    },
+)
+
+
 class ValueChange(TypedDict):
     key: str
     was: str
@@ -1315,11 +1337,86 @@ class ValueChange(TypedDict):
     now_value: NotRequired[ValueInfo]
 
 
+class ValueColumn(TypedDict):
+    name: str
+    index: NotRequired[bool]
+    type: str
+    missing: NotRequired[float]
+    distinct: NotRequired[float]
+    min: NotRequired[str]
+    max: NotRequired[str]
+    mean: NotRequired[str]
+    common: NotRequired[list[ValueCount]]
+    histogram: NotRequired[ValueHistogram]
+    sampled: NotRequired[float]
+
+
+class ValueCount(TypedDict):
+    text: str
+    count: float
+
+
+class ValueDescription(TypedDict):
+    table: NotRequired[ValueTable]
+    array: NotRequired[ValueArray]
+    tree: NotRequired[ValueTree]
+    image: NotRequired[ValueImage]
+
+
+class ValueHistogram(TypedDict):
+    low: str
+    high: str
+    counts: list[float]
+
+
+class ValueImage(TypedDict):
+    media: str
+    data: str
+    width: NotRequired[int]
+    height: NotRequired[int]
+
+
 class ValueInfo(TypedDict):
     type: NotRequired[str]
     repr: NotRequired[str]
     shape: NotRequired[str]
     bytes: NotRequired[float]
+
+
+class ValueItem(TypedDict):
+    key: NotRequired[str]
+    type: str
+    text: NotRequired[str]
+    size: NotRequired[float]
+    items: NotRequired[list[ValueItem]]
+    more: NotRequired[float]
+    opens: NotRequired[bool]
+
+
+class ValueRow(TypedDict):
+    cells: list[str]
+
+
+ValueTable = TypedDict(
+    "ValueTable",
+    {
+        "rows": "float",
+        "width": "int",
+        "from": "float",
+        "left": "int",
+        "columns": "list[ValueColumn]",
+        "cells": "list[ValueRow]",
+    },
+)
+
+
+ValueTree = TypedDict(
+    "ValueTree",
+    {
+        "from": "float",
+        "root": "ValueItem",
+    },
+)
 
 
 class Variation(TypedDict):

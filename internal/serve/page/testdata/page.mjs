@@ -77,6 +77,11 @@ const views = (session, block, name) => [
   `blame?session=${session}&block=${block}`,
 ];
 
+// A table, nested data, and a text.
+const values = ["penguins&row=50", "groups", "groups&path=0", "table"].map(
+  (v) => `value?session=analysis.py&name=${v}`,
+);
+
 const program = fs.readFileSync(path.join(demo, "analysis.py"), "utf8");
 const folder = place("demo", {
   "penguins.csv": fs.readFileSync(path.join(demo, "penguins.csv")),
@@ -87,7 +92,7 @@ const file = path.join(folder, "analysis.py");
 // Every view, light and dark: accessible, and its picture.
 for (const colorScheme of ["light", "dark"]) {
   const { page, open } = await visit(folder, { colorScheme, bypassCSP: true }); // axe is a script of the test
-  for (const view of views("analysis.py", "regression", "r2")) {
+  for (const view of [...views("analysis.py", "regression", "r2"), ...values]) {
     await open(view);
     await page.evaluate(axe);
     for (const part of await page.locator("#parts > section").all()) await part.scrollIntoViewIfNeeded();
@@ -98,10 +103,8 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 {
-  const { page, open } = await visit(folder, {
-    viewport: { width: 390, height: 800 },
-  });
-  for (const view of views("analysis.py", "regression", "r2")) {
+  const { page, open } = await visit(folder, { viewport: { width: 390, height: 800 } });
+  for (const view of [...views("analysis.py", "regression", "r2"), ...values]) {
     await open(view);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390, `${view} is too wide`);
   }

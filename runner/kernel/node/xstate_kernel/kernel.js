@@ -3,7 +3,7 @@
 
 /** @import {Channel} from './frames' */
 /** @import {Fingerprint} from './groups' */
-/** @import {Bind, Compile, Environ, HiddenState, Load, Options, Run, Sources, Verdict} from './messages' */
+/** @import {Bind, Compile, Environ, HiddenState, Load, Options, Run, Show, Sources, Verdict} from './messages' */
 /** @import {Privates, Statics} from './privates' */
 /** @import {Later} from './execution' */
 /** @typedef {object | [reply: object, data: Buffer] | void} Reply to a request; void: an empty one */
@@ -11,7 +11,6 @@
 
 const fs = require('fs')
 const path = require('path')
-const { inspect } = require('util')
 const intrinsics = require('./intrinsics')
 const closures = require('./closures')
 const identities = require('./identities')
@@ -30,6 +29,7 @@ const { Left } = require('./turn')
 const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
+const look = require('./look')
 const settings = require('./console')
 const { dump } = require('./dump')
 const { load, Namespace, Need } = require('./load')
@@ -263,9 +263,9 @@ class Kernel {
     return { digests, shares: this.groups.pairs(request.names), unparked: [] }
   }
 
-  /** @type {(request: { name: string }) => object} */
+  /** @type {(request: Show) => object} */
   do_show(request) {
-    return { repr: inspect(this.names.table.get(request.name)) }
+    return look.show(this.names.table.get(request.name), request.at, request.most)
   }
 
   /** @type {(request: HiddenState) => Reply} */

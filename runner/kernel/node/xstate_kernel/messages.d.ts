@@ -91,6 +91,31 @@ export interface HiddenState {
   pristine?: boolean
 }
 
+// Show asks for the text of a value, and with a place for a description of what is there.
+export interface Show {
+  name: string
+  at?: Place
+  most: Limits
+}
+
+// Place is the part of a value that is described.
+export interface Place {
+  row: number
+  column: number
+  path: number[] | null
+}
+
+// Limits are the most that a description holds.
+export interface Limits {
+  rows: number
+  columns: number
+  items: number
+  text: number
+  whole: number
+  bins: number
+  common: number
+}
+
 export interface Environ {
   set?: Record<string, string | null> // null: unset
 }

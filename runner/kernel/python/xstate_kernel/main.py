@@ -343,8 +343,14 @@ class Kernel:
         return {"stored": True, "path": path, "size": size, "parts": parts, "needs": sorted(needs.items())}, data
 
     def do_show(self, request, _):
-        """Returns the display form of a value."""
-        return {"repr": repr(self.bindings.ns[request["name"]])}, b""
+        """Returns the display form of a value, and if a place in it is given, what is there."""
+        value = self.bindings.ns[request["name"]]
+        if request.get("at") is None:
+            return {"repr": repr(value)}, b""
+        from .look import description  # few requests need it
+
+        text, found = description.show(value, request["at"], request["most"])
+        return {"repr": text, "description": found}, b""
 
     def do_run(self, request, body):
         """Runs one node and reports what it did, see node/run.py."""

@@ -201,6 +201,11 @@ def _shown(figure):
     return {"image/png": _png(figure, dpi=figure.dpi, **colors)}
 
 
+def picture(figure):
+    """Returns the picture of any figure in base64."""
+    return _png(figure, dpi=figure.dpi)
+
+
 def _png(figure, **options):
     out = io.BytesIO()
     figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None}, **options)

@@ -24,13 +24,13 @@ const (
 // whole is what blocks depend on, of a whole program.
 type whole struct {
 	blocks  []query.BlockView
-	place   map[string]int // of a block in the program
+	place   map[string]int // where a block is in the program
 	edges   []edge         // between blocks, and from modules, files and to files
 	sources []string       // files that blocks read and no block wrote, and modules
 	results []string       // files that blocks wrote
 }
 
-// edge is a dependency between two nodes of a picture.
+// edge is a dependency between two nodes of a sketch.
 type edge struct {
 	from, to string // a block, or a file or a module with its space
 	kind     depgraph.EdgeType
@@ -136,10 +136,10 @@ func (w *whole) addFiles() {
 	}
 }
 
-// picture is what is drawn of a program.
-type picture struct {
-	nodes map[depgraph.NodeID]*pictured
-	order []depgraph.NodeID // of the blocks and groups, and after them the files that were written
+// sketch is what is drawn of a program.
+type sketch struct {
+	nodes map[depgraph.NodeID]*sketched
+	order []depgraph.NodeID // blocks and groups, and after them the files that were written
 	from  []depgraph.NodeID // files and modules
 	edges []depgraph.Edge
 	list  []dependency
@@ -148,24 +148,24 @@ type picture struct {
 	Groups bool   // most blocks are drawn in groups
 }
 
-// pictured is a node of a picture: one block, a group of them, or a file or a module.
-type pictured struct {
+// sketched is a node of a sketch: one block, a group of them, or a file or a module.
+type sketched struct {
 	Name   string
 	Blocks []*query.BlockView // none: a file or a module
 	Group  string             // "": it is none
 }
 
-// dependency is what one node of a picture takes from another.
+// dependency is what one node of a sketch takes from another.
 type dependency struct {
 	From, To string
 	Keys     []string
 	Kinds    []string
 }
 
-// picture chooses what to draw: the neighbourhood of a block, or all blocks, of a large program in groups but for those
-// of the group that is open.
-func (w *whole) picture(around, open string) *picture {
-	p := &picture{nodes: map[depgraph.NodeID]*pictured{}}
+// sketch chooses what to draw: the neighbourhood of a block, or all blocks. Those of a large program are in groups, but
+// for the group that is open.
+func (w *whole) sketch(around, open string) *sketch {
+	p := &sketch{nodes: map[depgraph.NodeID]*sketched{}}
 	near := map[string]bool{}
 	if _, known := w.place[around]; known {
 		p.Around = around
@@ -186,9 +186,9 @@ func (w *whole) picture(around, open string) *picture {
 			if p.Around != "" && !near[string(b.ID)] {
 				continue
 			}
-			id, x := depgraph.NodeID(b.ID), &pictured{Name: string(b.ID)}
+			id, x := depgraph.NodeID(b.ID), &sketched{Name: string(b.ID)}
 			if folded {
-				id, x = depgraph.NodeID(name), &pictured{Name: name, Group: string(group[0].ID)}
+				id, x = depgraph.NodeID(name), &sketched{Name: name, Group: string(group[0].ID)}
 			}
 			if p.nodes[id] == nil {
 				p.nodes[id] = x
@@ -204,7 +204,7 @@ func (w *whole) picture(around, open string) *picture {
 }
 
 // addOthers adds the files and modules that what is drawn reads and writes.
-func (p *picture) addOthers(w *whole, into map[string]depgraph.NodeID) {
+func (p *sketch) addOthers(w *whole, into map[string]depgraph.NodeID) {
 	used := map[string]bool{}
 	for _, e := range w.edges {
 		if into[e.from] != "" {
@@ -220,7 +220,7 @@ func (p *picture) addOthers(w *whole, into map[string]depgraph.NodeID) {
 				id := depgraph.NodeID(s)
 				into[s] = id
 				name := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s, "written "), "file:"), "module:")
-				p.nodes[id] = &pictured{Name: name}
+				p.nodes[id] = &sketched{Name: name}
 				*to = append(*to, id)
 			}
 		}
@@ -230,7 +230,7 @@ func (p *picture) addOthers(w *whole, into map[string]depgraph.NodeID) {
 }
 
 // addEdges adds what the nodes depend on, once for each key.
-func (p *picture) addEdges(w *whole, into map[string]depgraph.NodeID) {
+func (p *sketch) addEdges(w *whole, into map[string]depgraph.NodeID) {
 	at := map[[2]depgraph.NodeID]int{}
 	known := map[depgraph.Edge]bool{}
 	for _, e := range w.edges {
@@ -279,19 +279,19 @@ func (w *whole) near(id string) map[string]bool {
 	return found
 }
 
-func (p *picture) draw() *depgraph.Drawing { return depgraph.Draw(p.from, p.order, p.edges) }
+func (p *sketch) draw() *depgraph.Drawing { return depgraph.Draw(p.from, p.order, p.edges) }
 
 // Node is a node that is drawn.
-func (p *picture) Node(id depgraph.NodeID) *pictured { return p.nodes[id] }
+func (p *sketch) Node(id depgraph.NodeID) *sketched { return p.nodes[id] }
 
 // List are the dependencies that are drawn.
-func (p *picture) List() []dependency { return p.list }
+func (p *sketch) List() []dependency { return p.list }
 
 // worst are the states of blocks, that which says most first.
 var worst = []string{"failed", "blocked", "waiting", "stale", "not-reached", "new", "ran", "reused"}
 
-// State is the state of a node: of several blocks that which says most, and file for what is no block.
-func (x *pictured) State() string {
+// State is the state of a node: of several blocks that which says most, and file for all else.
+func (x *sketched) State() string {
 	for _, state := range worst {
 		if slices.ContainsFunc(x.Blocks, func(b *query.BlockView) bool { return b.Status == state }) {
 			return state
@@ -301,7 +301,7 @@ func (x *pictured) State() string {
 }
 
 // Title says in words what a node is.
-func (x *pictured) Title() string {
+func (x *sketched) Title() string {
 	switch len(x.Blocks) {
 	case 0:
 		return x.Name
