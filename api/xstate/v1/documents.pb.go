@@ -4584,6 +4584,8 @@ type Event struct {
 	Error           *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	Exec            *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
 	Result          *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
+	Done            int32                  `protobuf:"varint,17,opt,name=done,proto3" json:"done,omitempty"`
+	Of              int32                  `protobuf:"varint,18,opt,name=of,proto3" json:"of,omitempty"`
 	Call            int32                  `protobuf:"varint,10,opt,name=call,proto3" json:"call,omitempty"`
 	Tool            string                 `protobuf:"bytes,11,opt,name=tool,proto3" json:"tool,omitempty"`
 	Args            *structpb.Value        `protobuf:"bytes,12,opt,name=args,proto3" json:"args,omitempty"`
@@ -4704,6 +4706,20 @@ func (x *Event) GetResult() *Run {
 		return x.Result
 	}
 	return nil
+}
+
+func (x *Event) GetDone() int32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *Event) GetOf() int32 {
+	if x != nil {
+		return x.Of
+	}
+	return 0
 }
 
 func (x *Event) GetCall() int32 {
@@ -13564,7 +13580,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xc8\x04\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xec\x04\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
@@ -13578,6 +13594,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05error\x18\a \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
 	"\x04exec\x18\b \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
 	"\x06result\x18\t \x01(\v2\x0e.xstate.v1.RunR\x06result\x12\x12\n" +
+	"\x04done\x18\x11 \x01(\x05R\x04done\x12\x0e\n" +
+	"\x02of\x18\x12 \x01(\x05R\x02of\x12\x12\n" +
 	"\x04call\x18\n" +
 	" \x01(\x05R\x04call\x12\x12\n" +
 	"\x04tool\x18\v \x01(\tR\x04tool\x12*\n" +

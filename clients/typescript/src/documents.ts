@@ -513,6 +513,8 @@ export interface Event {
   error?: Error;
   exec?: Exec;
   result?: Run;
+  done?: number;
+  of?: number;
   call?: number;
   tool?: string;
   args?: unknown;

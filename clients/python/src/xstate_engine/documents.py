@@ -554,6 +554,8 @@ class Event(TypedDict):
     error: NotRequired[Error]
     exec: NotRequired[Exec]
     result: NotRequired[Run]
+    done: NotRequired[int]
+    of: NotRequired[int]
     call: NotRequired[int]
     tool: NotRequired[str]
     args: NotRequired[Any]
