@@ -19,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/serve/page"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
@@ -69,8 +70,9 @@ func (a *app) exportVerb() *cobra.Command {
 Markdown cells, their pictures, "# %% [markdown]" cells.
 Blocks that failed, and blocks that need these, are left out, so that what is written runs and gives the same; export
 names them, and --with-failed keeps them. A page has all blocks.
-Pictures of a document go to the folder FILE_files, or to --images. A page needs no other file, and nothing in it runs:
-scripts and styles in outputs are left out.
+Pictures of a document go to the folder FILE_files, or to --images. A page is that of ui: the program with what
+each block read and wrote, the graph, the history and the values. It needs no other file and no xstate, and nothing that
+the program put out runs in it.
 
 As .json it writes the provenance of the program in PROV-JSON (W3C): versions, values and files are entities; edits,
 runs and executions are activities; authors are agents. With --format agent-trace it writes who wrote which lines of the
@@ -218,7 +220,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 			return err
 		}
 	}
-	data, err := provenance.Export(ctx, o.history, doc.Step, provenance.Format(f.format), options)
+	data, err := o.exported(ctx, doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
 	}
@@ -235,6 +237,33 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	return writeText(o.history.Workspace(), doc.File, data)
+}
+
+// mostSteps is how many steps a page has.
+const mostSteps = 500
+
+// exported returns the program in a format.
+func (o *opened) exported(
+	ctx context.Context, n xstate.StepNumber, format provenance.Format, options provenance.ExportOptions,
+) ([]byte, error) {
+	if format != provenance.FormatHTML {
+		return provenance.Export(ctx, o.history, n, format, options)
+	}
+	s := page.Standalone{}
+	var err error
+	if s.Snapshot, s.Parts, err = provenance.Page(ctx, o.history, n, options); err != nil {
+		return nil, err
+	}
+	d, err := o.history.Dependencies(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	s.Graph = api.GraphAt(o.history.Name(), n, d.Graph)
+	if s.Steps, err = o.history.Log(ctx, n+1, mostSteps); err != nil {
+		return nil, err
+	}
+	s.Earlier = len(s.Steps) == mostSteps
+	return s.HTML()
 }
 
 // runs reports whether what is written can be run as the program.

@@ -14,7 +14,7 @@ import (
 )
 
 // Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give
-// equal bytes. A script, document or notebook reads as the program.
+// equal bytes. A script, document or notebook reads as the program. It makes no FormatHTML: see Page.
 func Export(ctx context.Context, h *query.History, n state.StepNumber, format Format, o ExportOptions) ([]byte, error) {
 	if format == FormatPROV {
 		return exportPROV(ctx, h, n)
@@ -22,6 +22,27 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	if format == FormatAgentTrace {
 		return exportAgentTrace(ctx, h, n, o)
 	}
+	d, err := newDocument(ctx, h, n, o)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case FormatNotebook:
+		return d.notebook()
+	case FormatScript:
+		return d.script()
+	case FormatMarkdown:
+		return d.markdown()
+	}
+	return nil, &state.Error{
+		Code:    state.Code(patch.CodeUnsupported),
+		Message: fmt.Sprintf("there is no format %q", format),
+		Hint:    "use py, md, ipynb, html, prov or agent-trace",
+	}
+}
+
+// newDocument describes the program after step n.
+func newDocument(ctx context.Context, h *query.History, n state.StepNumber, o ExportOptions) (*document, error) {
 	snap, err := h.At(ctx, n)
 	if err != nil {
 		return nil, err
@@ -39,7 +60,7 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	for i := range snap.Blocks {
 		snap.Blocks[i].Outputs = capped(snap.Blocks[i].Outputs)
 	}
-	d := document{Snapshot: snap, blocks: query.SnapshotBlocks(snap), options: o}
+	d := &document{Snapshot: snap, blocks: query.SnapshotBlocks(snap), options: o}
 	if o.Program != nil {
 		now, _, err := h.Blocks(ctx)
 		if err != nil {
@@ -47,21 +68,7 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 		}
 		d.texts = o.Program.Texts(patch.Identify(now, o.Program.Blocks), d.blocks)
 	}
-	switch format {
-	case FormatNotebook:
-		return d.notebook()
-	case FormatHTML:
-		return d.page()
-	case FormatScript:
-		return d.script()
-	case FormatMarkdown:
-		return d.markdown()
-	}
-	return nil, &state.Error{
-		Code:    state.Code(patch.CodeUnsupported),
-		Message: fmt.Sprintf("there is no format %q", format),
-		Hint:    "use py, md, ipynb, html, prov or agent-trace",
-	}
+	return d, nil
 }
 
 // mostText is how many bytes of one text a document holds: a block that prints without an end must not fill it.

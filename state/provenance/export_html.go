@@ -2,6 +2,7 @@ package provenance
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html/template"
 
@@ -10,52 +11,16 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// pageTemplate needs no other file. Nothing in it runs: what comes from the program is escaped or has passed safeHTML,
-// and the policy keeps a browser from running or loading anything should one of them fail.
-var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'">
-<meta name="viewport" content="width=device-width">
-<meta name="generator" content="xstate">
-<title>{{.Title}}</title>
-<style>
-body { max-width: 60em; margin: 2em auto; padding: 0 1em; font: 16px/1.5 system-ui, sans-serif; color: #222 }
-pre { overflow-x: auto; margin: 0; padding: .6em .8em; font: 13px/1.45 ui-monospace, monospace }
-.code { background: #f5f6f8; border-left: 3px solid #4a7ab5; margin-top: 1.2em }
-.code + .output { margin-top: .3em }
-.output { overflow-x: auto; padding-left: 3px }
-.stderr pre { background: #fdf3e7 }
-.error pre { background: #fbe9e9 }
-.name { float: right; color: #789; font: 12px/1.6 system-ui, sans-serif; padding: .3em .6em }
-img { max-width: 100% }
-table { border-collapse: collapse; font-size: 13px; margin: .4em 0 }
-th, td { padding: .25em .6em; border: 1px solid #dde; text-align: right }
-footer { margin-top: 3em; color: #789; font-size: 13px }
-</style>
-</head>
-<body>
-{{range .Parts}}{{if .Block}}<div class="code"><span class="name">{{.Block.ID}}</span><pre>{{.Block.Source}}</pre></div>
-{{range .Outputs}}<div class="output {{.Class}}">{{if .Image}}<img src="{{.Image}}" alt="{{.Text}}">` +
-	`{{else if .HTML}}{{.HTML}}{{else}}<pre>{{.Text}}</pre>{{end}}</div>
-{{end}}{{else}}<div class="text">{{if .HTML}}{{.HTML}}{{else}}<pre>{{.Text}}</pre>{{end}}</div>
-{{end}}{{end}}<footer>{{.Foot}}</footer>
-</body>
-</html>
-`))
-
-// pagePart is a block or a text of a page.
-type pagePart struct {
-	Block   *query.BlockView
-	Outputs []PageOutput
-	HTML    template.HTML
-	Text    string
+// PagePart is a block or a text of a page.
+type PagePart struct {
+	Block *query.BlockView
+	HTML  template.HTML // a text, which neither runs nor loads anything
+	Text  string        // one that is shown as it is
 }
 
 // PageOutput is an output of a block as a page can show it: a picture, HTML that neither runs nor loads anything, or
@@ -67,41 +32,44 @@ type PageOutput struct {
 	Text  string // of a picture: what it is instead
 }
 
-// page writes the program as a page.
-func (d *document) page() ([]byte, error) {
-	var parts []pagePart
+// Page returns the program after step n with the texts around its blocks, for a page that needs no other file.
+func Page(ctx context.Context, h *query.History, n state.StepNumber, o ExportOptions) (
+	*query.Snapshot, []PagePart, error,
+) {
+	d, err := newDocument(ctx, h, n, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var parts []PagePart
 	texts := d.texts
 	for k := 0; k <= len(d.Blocks); k++ {
 		for ; len(texts) > 0 && texts[0].Before <= k; texts = texts[1:] {
-			t := &texts[0]
-			if t.Kind == patch.TextRaw {
-				parts = append(parts, pagePart{Text: t.Source})
-				continue
-			}
-			text, err := markdownHTML(t.Source, func(src string) string {
-				media, data := d.picture(t, src)
-				if data == nil {
-					return ""
-				}
-				return Figure{Media: media, Data: data}.URL()
-			})
+			part, err := d.pageText(&texts[0])
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			parts = append(parts, pagePart{HTML: text})
+			parts = append(parts, part)
 		}
 		if k < len(d.Blocks) {
-			outputs, err := PageOutputs(&d.Blocks[k])
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, pagePart{Block: &d.Blocks[k], Outputs: outputs})
+			parts = append(parts, PagePart{Block: &d.Blocks[k]})
 		}
 	}
-	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, map[string]any{"Title": d.Session, "Parts": parts,
-		"Foot": fmt.Sprintf("session %s after step %d", d.Session, d.Step.Number)})
-	return out.Bytes(), err
+	return d.Snapshot, parts, nil
+}
+
+// pageText renders a text of the program's file.
+func (d *document) pageText(t *patch.Text) (PagePart, error) {
+	if t.Kind == patch.TextRaw {
+		return PagePart{Text: t.Source}, nil
+	}
+	text, err := markdownHTML(t.Source, func(src string) string {
+		media, data := d.picture(t, src)
+		if data == nil {
+			return ""
+		}
+		return Figure{Media: media, Data: data}.URL()
+	})
+	return PagePart{HTML: text}, err
 }
 
 // PageOutputs returns what a block put out, and its error last.

@@ -13,6 +13,9 @@
 // session. Without scripts every view can be read, and every form sent; the script adds what changes while the page is
 // open, and keys.
 //
+// A standalone page is the program after a step as one file: the same templates, whose links lead to other parts of it,
+// with the styles and the script in it, named by their hashes in its policy.
+//
 // # What programs put out
 //
 // Outputs, names, errors and sources are of no trust. Text is escaped by html/template. HTML passes the same filter as

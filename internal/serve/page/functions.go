@@ -32,9 +32,12 @@ var pastViews = []tab{{"history", "Steps"}, {"failures", "Failures and fixes"}, 
 var files embed.FS
 
 // templates are read for the first view: every command would wait for it at its start.
-var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(functions).ParseFS(files, "assets/*.tmpl"))
-})
+var templates = sync.OnceValue(func() *template.Template { return parseTemplates(nil) })
+
+// parseTemplates reads the templates, with other functions in the place of some.
+func parseTemplates(other template.FuncMap) *template.Template {
+	return template.Must(template.New("page").Funcs(functions).Funcs(other).ParseFS(files, "assets/*.tmpl"))
+}
 
 // addresser makes the addresses of views.
 type addresser interface {

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,14 +29,14 @@ func (v *view) values() error {
 	if err != nil {
 		return err
 	}
-	found := variablesOf(d)
-	var list []variable
-	for _, x := range found {
-		list = append(list, x)
-	}
-	slices.SortFunc(list, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
-	v.Name, v.Title, v.Data = "values", "Values", list
+	v.Name, v.Title, v.Data = "values", "Values", valuesOf(d)
 	return nil
+}
+
+// valuesOf returns the variables of the program, in the order of their names.
+func valuesOf(d *query.Snapshot) []variable {
+	return slices.SortedFunc(maps.Values(variablesOf(d)),
+		func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // variablesOf returns the variables of the program, by name.

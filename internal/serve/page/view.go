@@ -18,17 +18,18 @@ import (
 
 // view is one page for one request.
 type view struct {
-	p       *Page
-	r       *http.Request
-	w       http.ResponseWriter
-	query   url.Values
-	Name    string // of the template
-	Title   string
-	Session string
-	AtStep  *state.StepNumber // nil: the last
-	Step    state.StepNumber  // the last one, before the view was made
-	Edit    bool              // the browser may change sessions
-	Data    any
+	p          *Page
+	r          *http.Request
+	w          http.ResponseWriter
+	query      url.Values
+	Name       string // of the template
+	Title      string
+	Session    string
+	AtStep     *state.StepNumber // nil: the last
+	Step       state.StepNumber  // the last one, before the view was made
+	Edit       bool              // the browser may change sessions
+	standalone bool              // links lead to other parts of the same page
+	Data       any
 }
 
 // showing answers with a view.
@@ -108,6 +109,9 @@ func ask[D any](ctx context.Context, p *Page, request verb.Request) (*D, error) 
 
 // At is the address of a view of the same session.
 func (v *view) At(name string, more ...string) string {
+	if v.standalone {
+		return anchor(name, more)
+	}
 	q := url.Values{"session": {v.Session}}
 	if v.AtStep != nil {
 		q.Set("step", strconv.Itoa(int(*v.AtStep)))
@@ -116,6 +120,24 @@ func (v *view) At(name string, more ...string) string {
 		q.Set(more[i], more[i+1])
 	}
 	return root + name + "?" + q.Encode()
+}
+
+// anchor is the address of a part of the same page: of a block, a step or a value that is named, or else a section.
+func anchor(name string, more []string) string {
+	to := name
+	for i := 0; i+1 < len(more); i += 2 {
+		switch more[i] {
+		case "block":
+			to = "b-" + more[i+1]
+		case "name":
+			to = "v-" + more[i+1]
+		case "step":
+			if name == "step" || name == "program" {
+				to = "s-" + more[i+1]
+			}
+		}
+	}
+	return (&url.URL{Fragment: to}).String()
 }
 
 // Now is the address of the same view after the last step.

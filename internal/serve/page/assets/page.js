@@ -294,6 +294,17 @@ function mapped(drawing, map) {
   move();
 }
 
+// On paper all is unfolded.
+addEventListener("beforeprint", () => {
+  for (const d of document.querySelectorAll("#main details:not([open])")) {
+    d.dataset.folded = "";
+    d.open = true;
+  }
+});
+addEventListener("afterprint", () => {
+  for (const d of document.querySelectorAll("details[data-folded]")) d.open = false;
+});
+
 prepare(document);
 
 // A view of the past follows the slider of the steps.

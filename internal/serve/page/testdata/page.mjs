@@ -22,7 +22,8 @@ const work = fs.mkdtempSync(path.join(os.tmpdir(), "page-"));
 const run = (folder, ...args) => execFileSync(xstate, args, { cwd: folder, encoding: "utf8", stdio: "pipe" });
 
 process.on("exit", () => {
-  for (const name of fs.readdirSync(work)) run(path.join(work, name), "serve", "--stop");
+  for (const entry of fs.readdirSync(work, { withFileTypes: true }))
+    if (entry.isDirectory()) run(path.join(work, entry.name), "serve", "--stop");
   fs.rmSync(work, { recursive: true });
 });
 
@@ -58,6 +59,38 @@ async function visit(folder, options = {}) {
   page.on("request", (r) => assert.ok(r.url().startsWith(`${base}/ui/`) || r.url().startsWith("data:"), r.url()));
   await page.goto(url);
   return { page, open: (view) => page.goto(`${base}/ui/${view}`) };
+}
+
+// alone opens an exported page, which needs no server: it asks for nothing, is accessible, and its graph lights up.
+async function alone(file, output) {
+  const page = await (await browser.newContext({ bypassCSP: true })).newPage();
+  page.on("pageerror", (error) => assert.fail(`an error in the page: ${error.stack ?? error}`));
+  page.on("console", (m) => assert.notEqual(m.type(), "error", `${file}: ${m.text()}`));
+  page.on("dialog", (d) => assert.fail(`a dialog: ${d.message()}`));
+  page.on("request", (r) => assert.match(r.url(), /^(file|data):/));
+  await page.goto(`file://${file}`);
+  assert.match(
+    await page
+      .locator(".output")
+      .allInnerTexts()
+      .then((all) => all.join()),
+    new RegExp(output),
+  );
+  await page.locator(".node").first().hover();
+  assert.equal((await page.locator(".node.lit").count()) > 0, true);
+  await page.locator("#main a[href^='#b-']").first().click();
+  assert.match(page.url(), /#b-/);
+  for (const part of await page.locator("#main section, #main .list").all()) await part.scrollIntoViewIfNeeded();
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run({ exclude: [".rich"] }, { resultTypes: ["violations"] }));
+  const bad = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
+  assert.deepEqual(bad, [], bad.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`).join("\n"));
+  await page.context().close();
+  const strict = await (await browser.newContext()).newPage(); // with its policy
+  strict.on("console", (m) => assert.notEqual(m.type(), "error", `${file}: ${m.text()}`));
+  await strict.goto(`file://${file}`);
+  await strict.locator("#values .list button").first().click();
+  await strict.context().close();
 }
 
 const views = (session, block, name) => [
@@ -124,6 +157,8 @@ for (const [name, view] of Object.entries({ program: 1, block: 2, graph: 3 })) {
     }
   }
 }
+run(folder, "export", "--out", path.join(work, "demo.html"));
+await alone(path.join(work, "demo.html"), "344 rows");
 console.log("views: fine");
 
 // Keys alone: from block to block, into one, to the views.
@@ -253,6 +288,8 @@ raise ValueError("<script>alert(1)</script>")
   }
   await open("program?session=failing.py");
   assert.equal(await page.locator(".output b").innerText(), "kept");
+  run(folder, "export", "--out", "alone.html");
+  await alone(path.join(folder, "alone.html"), "kept");
   assert.deepEqual(asked, []);
   server.close();
   console.log("hostile outputs: fine");
