@@ -48,8 +48,9 @@ var languages = sync.OnceValue(func() map[string]words {
 	}
 })
 
-// highlighted returns a source as HTML, its tokens in elements with the class c, s, n or k.
-func highlighted(source, dialect string) template.HTML {
+// highlighted returns a source as HTML, its tokens in elements with the class c, s, n or k. Names lead to their
+// addresses.
+func highlighted(source, dialect string, addresses map[string]string) template.HTML {
 	language := languages()[syntax.Family(dialect)]
 	var out strings.Builder
 	last := 0
@@ -65,12 +66,20 @@ func highlighted(source, dialect string) template.HTML {
 		case language.keywords[source[m[0]:m[1]]]:
 			class = "k"
 		}
-		if class == "" {
+		address := ""
+		if class == "" && (m[0] == 0 || source[m[0]-1] != '.') { // else it is an attribute
+			address = addresses[source[m[0]:m[1]]]
+		}
+		if class == "" && address == "" {
 			continue
 		}
 		out.WriteString(template.HTMLEscapeString(source[last:m[0]]))
+		if last = m[1]; address != "" { // the values have a view with all of them, which keys reach
+			out.WriteString(`<a tabindex="-1" href="` + template.HTMLEscapeString(address) + `">` +
+				template.HTMLEscapeString(source[m[0]:m[1]]) + `</a>`)
+			continue
+		}
 		out.WriteString(`<span class="` + class + `">` + template.HTMLEscapeString(source[m[0]:m[1]]) + `</span>`)
-		last = m[1]
 	}
 	out.WriteString(template.HTMLEscapeString(source[last:]))
 	return template.HTML(out.String())

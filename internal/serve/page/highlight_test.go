@@ -13,7 +13,7 @@ func TestWithFault(t *testing.T) {
 	text := regexp.MustCompile(`<[^>]*>`)
 	plain := template.HTMLEscapeString(source)
 	for line := -1; line < 9; line++ {
-		got := string(withFault(highlighted(source, "python"), line))
+		got := string(withFault(highlighted(source, "python", map[string]string{"f": "/f"}), line))
 		if d := text.ReplaceAllString(got, ""); d != plain {
 			t.Errorf("line %d: the text is %q, want %q", line, d, plain)
 		}

@@ -66,13 +66,13 @@ func (v *view) blockData(b *query.BlockView) (*blockData, string, error) {
 	shown, err := json.Marshal(struct {
 		Title, Dialect, Status, Source, Reason, By string
 		Then                                       state.StepNumber
-		Marks                                      []string
+		Marks, Names                               []string
 		Outputs                                    []output.Output
 		Error                                      *state.ExecError
 		Seconds                                    float64
 	}{
-		b.Title, string(b.Dialect), b.Status, b.Source, data.Reason, data.By, data.Then, b.Marks, b.Outputs, b.Error,
-		b.Seconds,
+		b.Title, string(b.Dialect), b.Status, b.Source, data.Reason, data.By,
+		data.Then, b.Marks, data.names(), b.Outputs, b.Error, b.Seconds,
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("describe block %s: %w", b.ID, err)
@@ -81,13 +81,36 @@ func (v *view) blockData(b *query.BlockView) (*blockData, string, error) {
 	return data, hex.EncodeToString(sum[:8]), nil
 }
 
+// names are the variables that the block read or wrote.
+func (d *blockData) names() (names []string) {
+	for _, n := range d.Block.Nodes {
+		for _, list := range [][]query.AccessView{n.Reads, n.Writes} {
+			for _, a := range list {
+				if name, is := strings.CutPrefix(string(a.Key), "var:"); is && a.Digest != state.Absent {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// addresses are those of the values of the variables, by their names in the source.
+func (d *blockData) addresses() map[string]string {
+	addresses := map[string]string{}
+	for _, name := range d.names() {
+		addresses[name[strings.LastIndexByte(name, ':')+1:]] = d.At("value", "name", name)
+	}
+	return addresses
+}
+
 // part makes the HTML of a block.
 func (d *blockData) part(hash string) (part, error) {
 	var err error
 	if d.Outputs, err = provenance.PageOutputs(d.Block); err != nil {
 		return part{}, err
 	}
-	d.Source = highlighted(d.Block.Source, string(d.Block.Dialect))
+	d.Source = highlighted(d.Block.Source, string(d.Block.Dialect), d.addresses())
 	if e := d.Block.Error; e != nil && e.Line > 0 && (e.Block == "" || e.Block == d.Block.ID) {
 		d.Source = withFault(d.Source, e.Line)
 	}
