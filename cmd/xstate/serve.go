@@ -93,25 +93,10 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 	if client == nil || !client.Alive(ctx) {
 		return a.printServer(api.Server{Version: api.Version, Store: dir})
 	}
-	a.forwarded.Store(true)
-	exit, err := client.Control(ctx, a.call)
-	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) {
-		a.forwarded.Store(false)
-		switch {
-		case refused.Silent:
-			return client.Silent(err)
-		case refused.Ending && serve.WaitGone(ctx, dir, serverEnd):
-			return a.printServer(api.Server{Version: api.Version, Store: dir})
-		}
-		return &state.Error{
-			Code: state.CodeBusy,
-			Message: fmt.Sprintf(
-				"the server, process %d, does not take the command: %s", client.Info.PID, refused.Reason),
-			Hint: "try again later",
-		}
-	}
-	if err == nil && exit != 0 {
-		return outcome(exit)
+	err := a.control(ctx, client)
+	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) && refused.Ending &&
+		serve.WaitGone(ctx, dir, serverEnd) {
+		return a.printServer(api.Server{Version: api.Version, Store: dir})
 	}
 	if err == nil && f.stop && !serve.WaitGone(ctx, dir, 30*time.Second) {
 		return &state.Error{
@@ -124,6 +109,29 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 		a.ui.Print("process %d has stopped serving %s\n", client.Info.PID, a.fromHere(dir))
 	}
 	return err
+}
+
+// control has a server carry the command out.
+func (a *app) control(ctx context.Context, client *serve.Client) error {
+	a.forwarded.Store(true)
+	exit, err := client.Control(ctx, a.call)
+	refused := (*serve.RefusedError)(nil)
+	switch {
+	case err == nil && exit != 0:
+		return outcome(exit)
+	case !errors.As(err, &refused):
+		return err
+	}
+	a.forwarded.Store(false)
+	if refused.Silent {
+		return client.Silent(err)
+	}
+	return &state.Error{
+		Code:    state.CodeBusy,
+		Message: fmt.Sprintf("process %d does not take the command", client.Info.PID),
+		Hint:    "try again later",
+		Err:     refused,
+	}
 }
 
 func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) error {

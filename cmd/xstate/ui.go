@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
-	"github.com/xstate-engine/xstate/state"
 )
 
 type uiFlags struct{ edit, print bool }
@@ -56,19 +54,7 @@ func (a *app) openPage(ctx context.Context, f uiFlags) error {
 			return err
 		}
 	}
-	a.forwarded.Store(true)
-	exit, err := client.Control(ctx, a.call)
-	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) {
-		a.forwarded.Store(false)
-		return &state.Error{
-			Code: state.CodeBusy, Message: "the server of the store does not take the command: " + refused.Reason,
-			Hint: "`xstate serve --stop` ends it; then try again",
-		}
-	}
-	if err == nil && exit != 0 {
-		return outcome(exit)
-	}
-	return err
+	return a.control(ctx, client)
 }
 
 // invite prints an address for one browser, and opens it.

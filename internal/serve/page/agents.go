@@ -187,7 +187,7 @@ func (v *view) shared(credit *api.Credit) (list []sharedBlock, err error) {
 			b = &sharedBlock{Block: e.Block}
 			byBlock[e.Block] = b
 		}
-		agent := cmp.Or(e.Origin.Agent, "nobody named")
+		agent := cmp.Or(e.Origin.Agent, "not named")
 		b.Edits, b.Agents = append(b.Edits, *e), query.AppendNew(b.Agents, agent)
 		if by[e.Number] = agent; e.Undoes > 0 && by[e.Undoes] != agent {
 			b.Taken = append(b.Taken, *e)
