@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -335,4 +337,31 @@ func TestPageOfHostileAgents(t *testing.T) {
 		}
 	}
 	b.shows("/ui/failures?session=b.py", "&lt;script&gt;alert(1)&lt;/script&gt;")
+}
+
+// TestFailureOfSeveralEdits: of several edits that one run brings, those count from which the block that fails read
+// something else than before.
+func TestFailureOfSeveralEdits(t *testing.T) {
+	t.Parallel()
+	s := newInServer(t, serve.Options{})
+	program := "# %% other\nk = 1\n# %% clean\nrow = {'revenue': 2}\n# %% helper\ndef money(x): return round(x, 2)\n" +
+		"# %% same\nn = 5\n# %% region\ntotal = money(row['revenue']) + n\n"
+	s.write("f.py", program)
+	s.done(nil, "run", "f.py")
+	edits := strings.NewReplacer("k = 1", "k = 2", "revenue': 2", "income': 2", "x, 2", "x, 1", "n = 5", "n = 4 + 1")
+	s.write("f.py", edits.Replace(program))
+	s.do(nil, "run", "f.py")
+	d := document[api.Failures](s, "log", "f.py", "--failures")
+	if len(d.Failures) != 1 {
+		t.Fatalf("log --failures: %+v, want one", d.Failures)
+	}
+	var causes []string
+	for _, e := range d.Failures[0].Causes {
+		causes = append(causes, string(e.Block))
+	}
+	if d := cmp.Diff([]string{"clean", "helper"}, causes); d != "" {
+		t.Errorf("causes (-want +got):\n%s", d)
+	}
+	b := newBrowser(t, s, false)
+	b.shows("/ui/failures?session=f.py", "caused by one of")
 }

@@ -158,12 +158,23 @@ func TestPage(t *testing.T) {
 	s.write("f.py", "# %% a\nx = 2\n# %% b\ns = x\n")
 	b.shows("/ui/plan?session=f.py", "Would execute 2 blocks", "Edits of the file, not recorded yet",
 		`<a href="/ui/block?block=b&amp;session=f.py">b</a></td><td><span class="state run">run</span>`)
-	b.shows("/ui/plan?session=p.py", "Would execute nothing: all 2 blocks would be reused.")
+	b.shows("/ui/plan?session=p.py", "Would execute nothing. Reused: 2")
 
 	s.write("empty.py", "x = 1\n")
 	s.done(nil, "run", "empty.py")
 	s.done(nil, "undo", "empty.py", "1", "--keep-file")
 	b.shows("/ui/graph?session=empty.py&around=b1", "0 blocks")
+
+	// Every view of the past is shown, also where nothing was there yet.
+	for _, view := range []string{"program", "block", "graph", "history", "step", "values", "value", "calls",
+		"evidence", "agents", "failures", "blame", "audit", "plan"} {
+		for _, step := range []string{"1", "4"} {
+			path := "/ui/" + view + "?session=p.py&block=total&name=total&of=total&step=" + step
+			if status, page := b.get(path); status >= 500 || strings.Contains(page, "internal error") {
+				t.Errorf("%s: status %d: %s", path, status, page)
+			}
+		}
+	}
 
 	for _, path := range []string{"program?session=none.py", "block?session=p.py&block=none", "step?session=p.py",
 		"value?session=p.py&name=none", "program?session=p.py&step=99", "nothing"} {

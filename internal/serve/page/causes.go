@@ -44,6 +44,12 @@ func (c *causes) add(node, did string, r state.Reason, was, now *state.ValueInfo
 			now = c.known[valueKey{r.Key, r.Now}]
 		}
 		x.Was, x.Now = described(was, r.Was), described(now, r.Now)
+		switch {
+		case r.Now == "" && (did == "run" || did == "maybe"):
+			x.Now = "not known yet"
+		case x.Was == x.Now && r.Was != r.Now:
+			x.Now = "other content, " + short(r.Now)
+		}
 	}
 	if n := len(c.list); n > 0 {
 		last := c.list[n-1]
@@ -59,8 +65,11 @@ func (c *causes) add(node, did string, r state.Reason, was, now *state.ValueInfo
 
 // because is a reason in a sentence.
 func because(did string, r state.Reason) string {
-	if r.Code == state.ReasonNew && did == "ran" {
+	switch {
+	case r.Code == state.ReasonNew && did == "ran":
 		return "it ran for the first time"
+	case r.Code == state.ReasonReused && (did == "failed" || did == "fail"):
+		return "it failed before, and its code and all that it reads are as they were then"
 	}
 	return query.Sentence(r)
 }
@@ -117,9 +126,11 @@ func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo
 // lastCauses says why a block ran when it last ran, and at which step, if the run at now did not execute it.
 func (v *view) lastCauses(b *query.BlockView, now state.StepNumber) (at state.StepNumber, list []cause) {
 	executed := func(b *query.BlockView) bool {
-		return slices.ContainsFunc(b.Nodes, func(n query.NodeView) bool { return n.Reason.Code != state.ReasonReused })
+		return slices.ContainsFunc(b.Nodes, func(n query.NodeView) bool {
+			return n.Trace != "" && n.Reason.Code != state.ReasonReused
+		})
 	}
-	if len(b.Nodes) == 0 || b.RanAt == now && executed(b) {
+	if b.RanAt == now && executed(b) {
 		return 0, nil
 	}
 	for _, run := range v.runsBefore(now + 1) {

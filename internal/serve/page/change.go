@@ -43,6 +43,14 @@ func createText(source string) string {
 	return string(text)
 }
 
+// stop interrupts what runs in a session.
+func (p *Page) stop(w http.ResponseWriter, r *http.Request) {
+	for _, run := range p.runsOf(r.FormValue("session")) {
+		p.Runs.Interrupt(run.Run)
+	}
+	p.changed(w, r, nil)
+}
+
 // undo takes a step back.
 func (p *Page) undo(w http.ResponseWriter, r *http.Request) {
 	session := r.FormValue("session")

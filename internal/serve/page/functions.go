@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -27,6 +28,12 @@ var tabs = []tab{
 
 // pastViews are the views that the tab of the history leads to.
 var pastViews = []tab{{"history", "Steps"}, {"failures", "Failures and fixes"}, {"audit", "Replay and bisect"}}
+
+// under are the views that a tab leads to by others.
+var under = map[string]string{
+	"blockpage": "program", "plan": "program", "blame": "program", "step": "history", "failures": "history",
+	"audit": "history", "takeback": "history", "value": "values", "evidence": "values", "calls": "agents",
+}
 
 //go:embed assets
 var files embed.FS
@@ -57,6 +64,7 @@ var functions = template.FuncMap{
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"add":      func(a, b float64) float64 { return a + b },
 	"half":     func(a float64) float64 { return a / 2 },
+	"key":      keyText,
 	"indent":   func(n int) string { return strings.Repeat("  ", n) },
 }
 
@@ -127,6 +135,15 @@ func described(v *state.ValueInfo, d state.Digest) string {
 	return strings.TrimSpace(v.Type+" "+v.Shape) + " " + short(d)
 }
 
+// keyText is a key for people: a variable by its name, all else with its space.
+func keyText(k depgraph.Key) string {
+	space, name, _ := strings.Cut(string(k), ":")
+	if space == "var" {
+		return name
+	}
+	return space + " " + name
+}
+
 // blockOf is the block of a node.
 func blockOf(node string) string {
 	block, _, _ := strings.Cut(node, "#")
@@ -185,7 +202,7 @@ func accesses(v addresser, b *query.BlockView, reads bool) (list []access) {
 				continue
 			}
 			seen[string(a.Key)] = true
-			x := access{Key: string(a.Key), Value: described(a.Value, a.Digest), By: a.By, Read: reads}
+			x := access{Key: keyText(a.Key), Value: described(a.Value, a.Digest), By: a.By, Read: reads}
 			if space == "var" && !strings.Contains(name, ":") {
 				x.Link = v.At("value", "name", name)
 			}

@@ -19,7 +19,7 @@ type graphData struct {
 	Focused  string // the block that is chosen
 	If       string // the name, file or node that is asked about; "": the block that is chosen
 	Names    []string
-	Affected *api.QueryDependents
+	Affected *affected
 	Unread   bool // blocks have not run, and what they will read is predicted
 	Order    bool // what is only about the order of effects is drawn, too
 	Modules  bool // the imported modules are
@@ -46,10 +46,7 @@ func (v *view) graph() error {
 		}
 	}
 	if asked := data.Asked(); asked != "" {
-		data.Affected, err = ask[api.QueryDependents](v.r.Context(), v.p, &verb.Query{
-			InSession: verb.In(v.Session), Moment: moment, AffectedBy: asked,
-		})
-		if err != nil {
+		if data.Affected, err = v.affectedBy(asked, d); err != nil {
 			return err
 		}
 	}

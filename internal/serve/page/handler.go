@@ -24,7 +24,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET "+root+"enter", p.enter)
 	for path, show := range map[string]func(*view) error{
 		"{$}": (*view).sessions, "program": (*view).program, "block": (*view).block, "graph": (*view).graph,
-		"plan":    (*view).plan,
+		"plan": (*view).plan, "takeback": (*view).takeBack,
 		"history": (*view).history, "step": (*view).step, "values": (*view).values, "value": (*view).value,
 		"calls": (*view).calls, "evidence": (*view).evidence, "agents": (*view).agents, "audit": (*view).audits,
 		"failures": (*view).failures, "blame": (*view).blame,
@@ -35,6 +35,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET "+root+"events", p.admitting(rightLook, p.events))
 	mux.HandleFunc("POST "+root+"run", p.admitting(rightEdit, p.run))
 	mux.HandleFunc("POST "+root+"edit", p.admitting(rightEdit, p.edit))
+	mux.HandleFunc("POST "+root+"stop", p.admitting(rightEdit, p.stop))
 	mux.HandleFunc("POST "+root+"undo", p.admitting(rightEdit, p.undo))
 	mux.HandleFunc("POST "+root+"decide", p.admitting(rightEdit, p.decide))
 	mux.HandleFunc("POST "+root+"audit", p.admitting(rightEdit, p.audit))

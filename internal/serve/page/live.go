@@ -28,6 +28,7 @@ type stamp struct {
 	Failed  string           `json:"failed"`           // why what a browser began was not done
 	Blocks  []partHash       `json:"blocks,omitempty"` // all, if some came, went or moved, or may have
 	Parts   string           `json:"parts,omitempty"`  // the HTML of those that changed, if that is known
+	Head    string           `json:"head,omitempty"`   // the HTML of what is above them
 }
 
 type partHash struct {
@@ -49,6 +50,7 @@ type follower struct {
 	p       *Page
 	session string
 	parts   bool // the view shows the parts of the program
+	edit    bool // the browser may change sessions
 	last    stamp
 	has     map[state.BlockID]string // the hashes of its parts; nil: not known
 	order   []state.BlockID          // in which its parts are
@@ -64,6 +66,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	since, _ := strconv.ParseUint(r.URL.Query().Get("since"), 10, 32)
 	f := &follower{p: p, session: r.URL.Query().Get("session"), parts: r.URL.Query().Has("parts"),
+		edit: p.rightOf(r) == rightEdit,
 		last: stamp{Step: state.StepNumber(since)}}
 	if made := p.renderings.last(f.session); f.parts && made != nil && made.step == f.last.Step {
 		f.note(made)
@@ -150,24 +153,19 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 	f.session = log.Session
 	now := &stamp{Step: log.Steps[0].Number}
 	_, now.Failed = f.p.begunIn(f.session).outcome()
-	var running []string
-	if f.p.Runs != nil {
-		for _, run := range f.p.Runs.Runs() {
-			if run.Session == f.session {
-				running = append(running, run.Verb+" since "+run.Since.Local().Format(time.TimeOnly))
-			}
-		}
-	}
-	now.Running = strings.Join(running, ", ")
+	now.Running = f.p.runningIn(f.session)
 	if now.Step == f.last.Step || !f.parts {
 		return now, nil
 	}
-	v := &view{p: f.p, r: (&http.Request{}).WithContext(ctx), query: url.Values{}, Session: f.session}
+	v := &view{p: f.p, r: (&http.Request{}).WithContext(ctx), query: url.Values{}, Session: f.session, Edit: f.edit}
 	d, err := v.snapshot()
 	if err != nil {
 		return nil, nil
 	}
 	made, err := v.render(d)
+	if err == nil {
+		now.Head, err = v.head(d, made)
+	}
 	if err != nil {
 		return nil, nil
 	}

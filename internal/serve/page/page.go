@@ -2,7 +2,10 @@ package page
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
@@ -15,6 +18,8 @@ const root = serve.PagePath
 // Runs are the calls that run a program now, by whichever door they came.
 type Runs interface {
 	Runs() []api.ServedRun
+	// Interrupt stops a run, and reports whether there is one of that name.
+	Interrupt(run string) bool
 	// Feed is what the run of a session reports; nil if it has none.
 	Feed(session string) *serve.Feed
 }
@@ -58,4 +63,21 @@ func (p *Page) begunIn(session string) *begun {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.begun[session]
+}
+
+// runsOf returns the calls that run a session now.
+func (p *Page) runsOf(session string) []api.ServedRun {
+	if p.Runs == nil {
+		return nil
+	}
+	return slices.DeleteFunc(p.Runs.Runs(), func(r api.ServedRun) bool { return r.Session != session })
+}
+
+// runningIn says for people what runs a session now.
+func (p *Page) runningIn(session string) string {
+	var running []string
+	for _, run := range p.runsOf(session) {
+		running = append(running, run.Verb+" since "+run.Since.Local().Format(time.TimeOnly))
+	}
+	return strings.Join(running, ", ")
 }

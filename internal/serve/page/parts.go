@@ -132,6 +132,9 @@ func (v *view) part(b *query.BlockView) (part, error) {
 
 // reasonOf says in a sentence why the last run executed a block, or did not: the reason of the node with most to say.
 func reasonOf(b *query.BlockView) (text, by string) {
+	if text, by = waitsFor(b); text != "" {
+		return text, by
+	}
 	for _, status := range []string{"failed", "blocked", "ran", "not-reached"} {
 		for _, n := range b.Nodes {
 			if n.Status == status && n.Reason.Code != "" && n.Reason.Code != state.ReasonReused {
@@ -143,6 +146,36 @@ func reasonOf(b *query.BlockView) (text, by string) {
 		}
 	}
 	return "", ""
+}
+
+// waitsFor says why a block must run that has not since: it was edited, or what it read has another value now.
+func waitsFor(b *query.BlockView) (text, by string) {
+	switch {
+	case b.Status == "new" && b.Edited != 0:
+		return fmt.Sprintf("edited at step %d, and not run since", b.Edited), ""
+	case b.Status != query.StatusStale:
+		return "", ""
+	}
+	var names []string
+	for _, n := range b.Nodes {
+		for _, a := range n.Reads {
+			if a.Stale {
+				names = query.AppendNew(names, keyText(a.Key))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	verb := " has"
+	if len(names) > 1 {
+		verb = " have"
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, ", ") + verb + " another value since it ran, or will have", ""
 }
 
 // parts answers with the parts that a browser asks for.

@@ -1,7 +1,8 @@
 package page
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
@@ -26,20 +27,34 @@ func (v *view) program() error {
 		return err
 	}
 	v.Name, v.Title = "program", v.Session
-	data := &programData{Snapshot: d, Counts: map[string]int{}}
-	_, data.Failed = v.p.begunIn(v.Session).outcome()
 	now, err := v.render(d)
 	if err != nil {
 		return err
 	}
-	data.Parts, v.Step = now.parts, now.step
+	v.Step, v.Data = now.step, v.dataOf(d, now)
+	return nil
+}
+
+// dataOf is what the view of a program shows.
+func (v *view) dataOf(d *query.Snapshot, now *rendering) *programData {
+	data := &programData{Snapshot: d, Counts: map[string]int{}, Parts: now.parts}
+	_, data.Failed = v.p.begunIn(v.Session).outcome()
 	for i := range d.Blocks {
 		if status := d.Blocks[i].Status; status != "ran" && status != "reused" {
 			data.Counts[status]++
 		}
 	}
-	v.Data = data
-	return nil
+	return data
+}
+
+// head renders what is above the blocks.
+func (v *view) head(d *query.Snapshot, now *rendering) (string, error) {
+	v.Name, v.Title, v.Data = "program", v.Session, v.dataOf(d, now)
+	var out strings.Builder
+	if err := templates().ExecuteTemplate(&out, "head", v); err != nil {
+		return "", fmt.Errorf("render the head: %w", err)
+	}
+	return out.String(), nil
 }
 
 // programData is what the view of a program shows.
@@ -76,15 +91,25 @@ func (v *view) block() error {
 				data.Next.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
 			}
 		}
-		affected, err := ask[api.QueryDependents](v.r.Context(), v.p,
-			&verb.Query{InSession: verb.In(v.Session), AffectedBy: id})
-		if err == nil {
-			data.Affected = affected
-			data.Unknown = slices.ContainsFunc(affected.Blocks, func(d query.Dependent) bool { return d.Seconds == 0 })
+		failing := map[string]string{}
+		for _, n := range one.Block.Nodes {
+			failing[n.Name] = n.Status
+		}
+		for i, x := range data.Next.list {
+			if x.Did == "reuse" && failing[x.Parts] == "failed" {
+				data.Next.list[i].Did = "fail"
+				data.Next.list[i].Because = because("fail", state.Reason{Code: state.ReasonReused})
+			}
+		}
+		if data.Failing, err = v.failing(one.Block); err != nil {
+			return err
 		}
 	} else {
 		data.Did.known = v.valuesAround(one.Step.Number)
 		data.Did.of(one.Block)
+	}
+	if d, err := v.snapshot(); err == nil {
+		data.Affected, _ = v.affectedBy(id, d) // a block without nodes affects nothing
 	}
 	versions, err := ask[api.QueryVersion](v.r.Context(), v.p,
 		&verb.Query{InSession: verb.In(v.Session), Version: id})
@@ -102,8 +127,8 @@ type blockPage struct {
 	Did, Next causes  // of the last run, and of the next
 	Then      []cause // when it last ran, if the last run did not execute it
 	RanAt     state.StepNumber
-	Unknown   bool   // the cost of a block that a change affects
-	Unplanned string // why it is not known what the next run would do
-	Affected  *api.QueryDependents
+	Unplanned string          // why it is not known what the next run would do
+	Failing   []query.Failure // why it fails, or is blocked
+	Affected  *affected
 	Versions  []query.VersionView
 }

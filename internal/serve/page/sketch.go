@@ -54,10 +54,12 @@ func newWhole(d *query.Snapshot, g *api.Graph, order, modules bool) *whole {
 			x.basis = depgraph.Predicted
 		}
 		to, known := w.place[x.to]
-		_, fromBlock := w.place[x.from]
-		predicted := x.basis == depgraph.Predicted && x.kind != depgraph.EdgeImport && known && hasRun(&d.Blocks[to])
+		from, fromBlock := w.place[x.from]
+		known = known && x.from != x.to
+		surmised := x.basis == depgraph.Predicted && x.kind != depgraph.EdgeImport
 		switch {
-		case x.from == x.to || !known || predicted:
+		case !known:
+		case surmised && hasRun(&d.Blocks[to]) && (!fromBlock || hasRun(&d.Blocks[from])):
 		case x.kind == depgraph.EdgeOrder && x.hazard != depgraph.Flow && !order:
 		case fromBlock:
 			w.edges = append(w.edges, x)
@@ -92,7 +94,7 @@ func (w *whole) addFiles() {
 		id := string(w.blocks[i].ID)
 		for _, n := range w.blocks[i].Nodes {
 			for _, a := range n.Reads {
-				if a.Key.Space() == "file" && a.By == "" && a.Digest != state.Absent {
+				if a.Key.Space() == "file" && a.By == "" && a.Digest != state.Absent && !ofSystem(a.Key) {
 					read = append(read, edge{from: string(a.Key), to: id, kind: depgraph.EdgeImport, key: a.Key,
 						basis: depgraph.Observed})
 				}
@@ -134,6 +136,13 @@ func (w *whole) addFiles() {
 		}
 		w.edges = append(w.edges, list.edges...)
 	}
+}
+
+// ofSystem reports whether a file belongs to the system, such as its time zones.
+func ofSystem(k depgraph.Key) bool {
+	return slices.ContainsFunc([]string{"/usr/", "/etc/", "/proc/", "/sys/", "/dev/"}, func(folder string) bool {
+		return strings.HasPrefix(string(k), "file:"+folder)
+	})
 }
 
 // sketch is what is drawn of a program.

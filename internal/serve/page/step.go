@@ -19,6 +19,7 @@ type stepData struct {
 	Parts  []query.PatchView
 	Run    []ranBlock       // what a run did with blocks that it did not reuse
 	Since  state.StepNumber // a run is compared with this run before it; 0: it is the first
+	Reused int              // by a run
 	More   int              // changed blocks that are not shown
 }
 
@@ -84,8 +85,11 @@ func (v *view) compare(n state.StepNumber, data *stepData) error {
 		return err
 	}
 	for _, b := range d.Blocks {
-		if isRun { // the edits before it changed the code
-			b.Op, b.Diff = "", ""
+		if isRun && b.Op != "append" && b.Op != "delete" { // the edits before it changed the code
+			b.Op = ""
+		}
+		if isRun {
+			b.Diff = ""
 		}
 		if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
 			data.Blocks = append(data.Blocks, stepChange{BlockChange: b})
@@ -114,11 +118,12 @@ func (v *view) ranIn(run state.StepNumber, data *stepData) error {
 		b := &now.Blocks[i]
 		c := causes{known: known}
 		for _, n := range b.Nodes {
-			if n.Reason.Code != state.ReasonReused {
+			if n.Reason.Code != state.ReasonReused || n.Status == "failed" {
 				c.add(n.Name, n.Status, n.Reason, nil, nil)
 			}
 		}
 		if len(c.list) == 0 || b.RanAt != run && b.Status == "ran" {
+			data.Reused++
 			continue
 		}
 		if len(data.Run) < mostChanges {
@@ -145,7 +150,7 @@ func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.P
 	for i := range was.Blocks {
 		b := &was.Blocks[i]
 		now, ran := after[b.ID]
-		if !ran {
+		if delete(after, b.ID); !ran {
 			continue
 		}
 		before, err := provenance.PageOutputs(b)
@@ -162,6 +167,11 @@ func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.P
 		}
 		data.Blocks[at].Before, data.Blocks[at].After = before, now
 		data.Blocks[at].Outputs = ""
+	}
+	for i := range data.Blocks { // those that are new
+		if data.Blocks[i].Op == "append" {
+			data.Blocks[i].After, data.Blocks[i].Outputs = after[data.Blocks[i].ID], ""
+		}
 	}
 	return nil
 }

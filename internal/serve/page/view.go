@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -138,6 +139,17 @@ func anchor(name string, more []string) string {
 		}
 	}
 	return (&url.URL{Fragment: to}).String()
+}
+
+// Tab is the tab to which the view belongs.
+func (v *view) Tab() string { return cmp.Or(under[v.Name], v.Name) }
+
+// Running says what runs the session now; "" if nothing does.
+func (v *view) Running() string {
+	if v.standalone {
+		return ""
+	}
+	return v.p.runningIn(v.Session)
 }
 
 // Now is the address of the same view after the last step.

@@ -14,7 +14,7 @@ import (
 type walk struct{ At, Last state.StepNumber }
 
 // walked are the views that can be walked from step to step.
-var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame"}
+var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame", "agents"}
 
 // Walk is where the view stands; nil if it is not of the past.
 func (v *view) Walk() (*walk, error) {
@@ -39,6 +39,9 @@ func (w *walk) Next() state.StepNumber {
 	}
 	return w.At + 1
 }
+
+// Here reports whether the view is of the program after that step.
+func (v *view) Here(n state.StepNumber) bool { return v.AtStep != nil && *v.AtStep == n }
 
 // There is the address of the same view after another step.
 func (v *view) There(n state.StepNumber) string {

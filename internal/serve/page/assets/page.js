@@ -4,6 +4,7 @@
 const { session, at, view } = document.body.dataset;
 const parts = document.getElementById("parts");
 const running = document.getElementById("running");
+const stop = document.getElementById("stop");
 
 // A view of a session's present state follows its steps.
 if (session && !at) {
@@ -11,12 +12,19 @@ if (session && !at) {
   const source = new EventSource(`/ui/events?${query}`);
   source.addEventListener("stamp", (e) => stamped(JSON.parse(e.data)));
   source.addEventListener("run", (e) => ran(JSON.parse(e.data)));
+  source.addEventListener("open", () => running.classList.remove("lost"));
+  source.addEventListener("error", () => {
+    now = null;
+    running.classList.add("lost");
+    running.textContent = "Not connected. If the server has ended, `xstate ui` opens the page again.";
+  });
 }
 
 let taken = Promise.resolve(); // stamps are taken one after the other
 
 function stamped(stamp) {
   if (!stamp.running) ended();
+  if (stop) stop.hidden = !stamp.running;
   if (!now) running.textContent = stamp.failed || (stamp.running ? `running: ${stamp.running}` : "");
   if (stamp.step === Number(document.body.dataset.step)) return;
   document.body.dataset.step = stamp.step;
@@ -29,6 +37,11 @@ function stamped(stamp) {
 
 // take shows the parts that changed. A browser that may have missed some asks for those that it does not have.
 async function take(stamp) {
+  const head = document.getElementById("head");
+  if (stamp.head && head) {
+    const page = new DOMParser().parseFromString(stamp.head, "text/html");
+    head.replaceChildren(...page.body.childNodes);
+  }
   const come = new Map();
   const add = (html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
@@ -69,7 +82,7 @@ function replace(part, other) {
   const focused = part?.contains(document.activeElement);
   part?.replaceWith(other);
   prepare(other);
-  if (focused) other.querySelector(".block")?.focus({ preventScroll: true });
+  if (focused) other.querySelector("article.block")?.focus({ preventScroll: true });
   return other;
 }
 
@@ -127,14 +140,14 @@ function ran(event) {
     now.text = (now.text + (event.text ?? "")).replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "");
     live();
   } else if ((event.event === "end" || event.event === "failed") && now) {
-    label(partOf(event.block)?.querySelector(".block"), event.event === "end" ? "ran" : "failed");
+    label(partOf(event.block)?.querySelector("article.block"), event.event === "end" ? "ran" : "failed");
     now = event.event === "end" ? { ...now, over: true } : null;
   }
 }
 
 // live shows in the block that runs that it does, and what it has put out.
 function live() {
-  const block = now && !now.over && partOf(now.id)?.querySelector(".block");
+  const block = now && !now.over && partOf(now.id)?.querySelector("article.block");
   if (!block) return;
   label(block, "running");
   const text = block.querySelector(".live");
@@ -168,25 +181,27 @@ function ended() {
   now = null;
   for (const text of document.querySelectorAll(".live:not([hidden])")) {
     text.hidden = true;
-    text.closest(".block").classList.remove("anew", "running");
+    text.closest("article.block").classList.remove("anew", "running");
   }
 }
 
 // j and k go from block to block, Enter opens one; the number of a tab opens that view.
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.altKey || e.metaKey || e.target.closest("input, textarea, select, button")) return;
-  const blocks = [...document.querySelectorAll(".block")];
-  const now = blocks.indexOf(document.activeElement?.closest(".block"));
+  const blocks = [...document.querySelectorAll("article.block")];
+  const now = blocks.indexOf(document.activeElement?.closest("article.block"));
   if ((e.key === "j" || e.key === "k") && blocks.length) {
     const next = blocks[Math.min(blocks.length - 1, Math.max(0, now + (e.key === "j" ? 1 : -1)))];
     next.focus();
     next.scrollIntoView({ block: "nearest" });
-  } else if (e.key === "Enter" && document.activeElement?.matches(".block")) {
+  } else if (e.key === "Enter" && document.activeElement?.matches("article.block")) {
     document.activeElement.querySelector(".name").click();
   } else if (/^[1-9]$/.test(e.key)) {
     document.querySelectorAll("nav a")[e.key - 1]?.click();
   } else if (e.key === "ArrowLeft") {
     document.querySelector("a[rel=prev]")?.click();
+  } else if (e.key === "ArrowRight") {
+    document.querySelector("a[rel=next]")?.click();
   } else {
     return;
   }

@@ -213,7 +213,8 @@ console.log("views: fine");
   await shows("setup", ".output", "from the page");
   assert.match(fs.readFileSync(file, "utf8"), /from the page/);
   await open("history?session=analysis.py");
-  await page.locator("button", { hasText: "Take back" }).first().click();
+  await page.locator("a", { hasText: "take back" }).first().click();
+  await page.locator("button", { hasText: "Take back" }).click();
   await page.waitForFunction(() => document.querySelector(".steps li").textContent.includes("patch"));
   assert.doesNotMatch(fs.readFileSync(file, "utf8"), /from the page/);
   console.log("changes: fine");
@@ -248,6 +249,15 @@ print("ends")
   await page.waitForFunction(() => document.querySelector("#b-second .output")?.textContent.includes("ends"));
   await page.waitForFunction(() => document.querySelector("#running").textContent === "");
   await other.waitForFunction(() => document.querySelector(".steps li").textContent.includes("run"));
+  await page.waitForFunction(() => !document.querySelector("#head").textContent.includes("new"));
+  fs.rmSync(path.join(folder, "go"));
+  const text = fs.readFileSync(path.join(folder, "slow.py"), "utf8");
+  fs.writeFileSync(path.join(folder, "slow.py"), text.replace("begins", "begins again"));
+  const stopped = new Promise((resolve) => spawn(xstate, ["run", "slow.py"], { cwd: folder }).on("exit", resolve));
+  await page.waitForFunction(() => document.querySelector("#b-second .live")?.textContent.includes("begins again"));
+  await page.locator("#stop button").click();
+  assert.notEqual(await stopped, 0);
+  await page.waitForFunction(() => document.querySelector("#stop").hidden);
   console.log("runs of others: fine");
 }
 
