@@ -100,6 +100,13 @@ func TestPageHistory(t *testing.T) {
 		t.Errorf("the tables of step 6 are at %d and %d, want one after the other:\n%s", before, after, page)
 	}
 
+	b.shows("/ui/compare?session=b.py&from=4&to=6", "From step 4 to step 6", "rows = []", "ZeroDivisionError",
+		`<div class="sides">`)
+	if status, page := b.get("/ui/compare?session=b.py&from=x&to=6"); status != http.StatusNotFound ||
+		!strings.Contains(page, "is no step") {
+		t.Errorf("compare from x: status %d: %s", status, page)
+	}
+
 	// Who wrote each line.
 	b.shows("/ui/block?session=b.py&block=mean", "/ui/blame?block=mean")
 	page = b.shows("/ui/blame?session=b.py&block=mean", "max(len(rows), 1)", "fixer", "guard")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -100,12 +99,8 @@ func formStep(r *http.Request, name string) (*state.StepNumber, error) {
 	if text == "" {
 		return nil, nil
 	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
-		return nil, &failure{api.Error{Message: fmt.Sprintf("%q is no step", text), Hint: "the history lists them"}}
-	}
-	step := state.StepNumber(n)
-	return &step, nil
+	step, err := stepOf(text)
+	return &step, err
 }
 
 func (p *Page) beginReplay(session string, r *http.Request) error {

@@ -31,8 +31,9 @@ var pastViews = []tab{{"history", "Steps"}, {"failures", "Failures and fixes"}, 
 
 // under are the views that a tab leads to by others.
 var under = map[string]string{
-	"blockpage": "program", "plan": "program", "blame": "program", "step": "history", "failures": "history",
-	"audit": "history", "takeback": "history", "value": "values", "evidence": "values", "calls": "agents",
+	"blockpage": "program", "plan": "program", "blame": "program",
+	"step": "history", "compare": "history", "failures": "history", "audit": "history", "takeback": "history",
+	"value": "values", "evidence": "values", "calls": "agents",
 }
 
 //go:embed assets

@@ -24,7 +24,7 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET "+root+"enter", p.enter)
 	for path, show := range map[string]func(*view) error{
 		"{$}": (*view).sessions, "program": (*view).program, "block": (*view).block, "graph": (*view).graph,
-		"plan": (*view).plan, "takeback": (*view).takeBack,
+		"plan": (*view).plan, "takeback": (*view).takeBack, "compare": (*view).compareSteps,
 		"history": (*view).history, "step": (*view).step, "values": (*view).values, "value": (*view).value,
 		"calls": (*view).calls, "evidence": (*view).evidence, "agents": (*view).agents, "audit": (*view).audits,
 		"failures": (*view).failures, "blame": (*view).blame,

@@ -1,9 +1,11 @@
 package page
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
@@ -178,3 +180,56 @@ func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.P
 
 // isRich reports whether an output is more than text.
 func isRich(o provenance.PageOutput) bool { return o.Image != "" || o.HTML != "" }
+
+// compareSteps shows how the program differs between two steps.
+func (v *view) compareSteps() error {
+	from, err := stepOf(v.query.Get("from"))
+	if err != nil {
+		return err
+	}
+	to, err := stepOf(v.query.Get("to"))
+	if err != nil {
+		return err
+	}
+	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
+		InSession: verb.In(v.Session), From: strconv.Itoa(int(from)), To: strconv.Itoa(int(to)),
+	})
+	if err != nil {
+		return err
+	}
+	v.Session, v.AtStep = d.Session, &to
+	data := &stepData{Since: from}
+	for _, b := range d.Blocks {
+		if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
+			data.Blocks = append(data.Blocks, stepChange{BlockChange: b})
+		}
+	}
+	now, err := v.snapshot()
+	if err != nil {
+		return err
+	}
+	after := map[state.BlockID][]provenance.PageOutput{}
+	for i := range now.Blocks {
+		if after[now.Blocks[i].ID], err = provenance.PageOutputs(&now.Blocks[i]); err != nil {
+			return err
+		}
+	}
+	if err := v.sideBySide(data, after); err != nil {
+		return err
+	}
+	if data.More = len(data.Blocks) - mostChanges; data.More > 0 {
+		data.Blocks = data.Blocks[:mostChanges]
+	}
+	v.Name, v.Data = "compare", data
+	v.Title = fmt.Sprintf("From step %d to step %d", from, to)
+	return nil
+}
+
+// stepOf reads the number of a step.
+func stepOf(text string) (state.StepNumber, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return 0, &failure{api.Error{Message: fmt.Sprintf("%q is no step", text), Hint: "the history lists them"}}
+	}
+	return state.StepNumber(n), nil
+}
