@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,7 @@ var functions = template.FuncMap{
 	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"add":      func(a, b float64) float64 { return a + b },
+	"of1000":   func(part, all float64) float64 { return math.Round(1000 * part / all) },
 	"half":     func(a float64) float64 { return a / 2 },
 	"key":      keyText,
 	"indent":   func(n int) string { return strings.Repeat("  ", n) },

@@ -60,7 +60,7 @@ type blockData struct {
 func (v *view) blockData(b *query.BlockView) (*blockData, string, error) {
 	data := &blockData{view: v, Block: b}
 	data.Reason, data.By = reasonOf(b)
-	if b.Status == "ran" { // always, or each run would change all parts
+	if b.Status == "ran" || b.Status == "failed" { // always, or each run would change all parts
 		data.Then = b.RanAt
 	}
 	shown, err := json.Marshal(struct {

@@ -22,6 +22,7 @@ type stepData struct {
 	Run    []ranBlock       // what a run did with blocks that it did not reuse
 	Since  state.StepNumber // a run is compared with this run before it; 0: it is the first
 	Reused int              // by a run
+	Took   float64          // all that a run executed, in seconds
 	More   int              // changed blocks that are not shown
 }
 
@@ -33,9 +34,11 @@ type stepChange struct {
 
 // ranBlock is a block with what a run did with it.
 type ranBlock struct {
-	ID     state.BlockID
-	Status string
-	Causes []cause
+	ID      state.BlockID
+	Status  string
+	Causes  []cause
+	Seconds float64 // that the run spent on it
+	Begin   float64 // when it began, counted from the first block
 }
 
 // mostChanges is how many blocks the view of a step shows.
@@ -129,7 +132,14 @@ func (v *view) ranIn(run state.StepNumber, data *stepData) error {
 			continue
 		}
 		if len(data.Run) < mostChanges {
-			data.Run = append(data.Run, ranBlock{b.ID, b.Status, c.list})
+			x := ranBlock{ID: b.ID, Status: b.Status, Causes: c.list, Begin: data.Took}
+			for _, n := range b.Nodes {
+				if b.RanAt == run && n.Trace != "" && n.Reason.Code != state.ReasonReused {
+					x.Seconds += n.Seconds
+				}
+			}
+			data.Took += x.Seconds
+			data.Run = append(data.Run, x)
 		}
 		if rich[b.ID], err = provenance.PageOutputs(b); err != nil {
 			return err
