@@ -28,6 +28,9 @@ func (s *Server) guarded(next, pages http.Handler) http.Handler {
 // PagePath is where the paths of pages begin.
 const PagePath = "/ui/"
 
+// EventsPath is the path at which a page follows what happens.
+const EventsPath = PagePath + "events"
+
 func guard(next, pages http.Handler, port, token string) http.Handler {
 	hosts := map[string]bool{"127.0.0.1:" + port: true, "localhost:" + port: true, "[::1]:" + port: true}
 	origins := http.NewCrossOriginProtection()

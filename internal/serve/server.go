@@ -74,6 +74,7 @@ type Server struct {
 	mu     sync.Mutex
 	active int // connections and requests
 	busy   int // those that are calls being carried out
+	follow int // those that only follow what happens: they keep the server from being idle, and from nothing else
 	used   time.Time
 	spent  bool // it takes no more calls, and ends after those that it has
 	calls  sync.WaitGroup
@@ -231,7 +232,7 @@ func (s *Server) Spent(why string) {
 	fmt.Fprintf(s.o.Log, "takes no more calls: %s\n", why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.spent = true; s.active == 0 {
+	if s.spent = true; s.active == s.follow {
 		s.stop()
 	}
 }
@@ -270,8 +271,20 @@ func (s *Server) end() {
 	s.active--
 	s.used = time.Now()
 	s.calls.Done()
-	if s.spent && s.active == 0 {
+	if s.spent && s.active == s.follow {
 		s.stop()
+	}
+}
+
+// following notes that a request follows what happens, until the caller calls ended.
+func (s *Server) following() (ended func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follow++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.follow--
 	}
 }
 

@@ -3,6 +3,8 @@ package page
 import (
 	"io/fs"
 	"net/http"
+
+	"github.com/xstate-engine/xstate/internal/serve"
 )
 
 // policy lets a view load from this server alone, and run nothing but its script.
@@ -32,7 +34,7 @@ func (p *Page) Handler() http.Handler {
 		mux.HandleFunc("GET "+root+path, p.showing(show))
 	}
 	mux.HandleFunc("GET "+root+"parts", p.admitting(rightLook, p.parts))
-	mux.HandleFunc("GET "+root+"events", p.admitting(rightLook, p.events))
+	mux.HandleFunc("GET "+serve.EventsPath, p.admitting(rightLook, p.events))
 	mux.HandleFunc("POST "+root+"run", p.admitting(rightEdit, p.run))
 	mux.HandleFunc("POST "+root+"edit", p.admitting(rightEdit, p.edit))
 	mux.HandleFunc("POST "+root+"stop", p.admitting(rightEdit, p.stop))
