@@ -1,11 +1,82 @@
 package main
 
 import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
+
+// TestPageFollowsAll: what an open page shows besides the blocks changes with them, and a program may lose all blocks.
+func TestPageFollowsAll(t *testing.T) {
+	t.Parallel()
+	s := newInServer(t, serve.Options{})
+	s.write("p.py", "# %% a\nx = 1\n")
+	s.done(nil, "run", "p.py")
+	b := newBrowser(t, s, false)
+	b.shows("/ui/program?session=p.py", `data-step="2"`)
+	events := b.follow(t.Context(), "p.py", "2")
+	step := func(number string, texts ...string) {
+		t.Helper()
+		stamp := events.until("stamp", func(data string) bool { return strings.Contains(data, `"step":`+number+",") })
+		for _, text := range texts {
+			if !strings.Contains(stamp, text) {
+				t.Errorf("step %s: no %s in %s", number, text, stamp)
+			}
+		}
+	}
+	s.write("p.py", "# %% a\nx = 1 / 0\n")
+	s.do(nil, "run", "p.py")
+	step("4", `1 failed`, `step 4\u003c/p`, `id=\"b-a\"`)
+	s.write("p.py", "# %% a\nx = 2\n")
+	s.done(nil, "run", "p.py")
+	step("6", `1 block step 6`)
+	s.done(nil, "undo", "p.py", "5")
+	step("7", "The last edit has not been run")
+	s.done(nil, "undo", "p.py", "3")
+	s.done(nil, "undo", "p.py", "1", "--keep-file")
+	step("9", `"blocks":[]`, "0 blocks")
+}
+
+// TestPageKeepsWhatIsRefused: an edit that is refused says so until there is another step, and its text is not lost.
+func TestPageKeepsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := servedProgram(t)
+	b := newBrowser(t, s, true)
+	version := func() string {
+		page := b.shows("/ui/block?session=p.py&block=data")
+		return regexp.MustCompile(`name="version" value="(\w+)"`).FindStringSubmatch(page)[1]
+	}
+	form := url.Values{"session": {"p.py"}, "block": {"data"}, "version": {version()}, "source": {"rows = ['mine']"}}
+	s.write("p.py", strings.Replace(pageProgram, "3]", "4]", 1))
+	b.post("/ui/edit", form)
+	const why, mine = "has edits that are not recorded", "rows = [&#39;mine&#39;]"
+	await.Until(t, "the edit is refused", func() bool {
+		_, page := b.get("/ui/program?session=p.py")
+		return strings.Contains(page, why)
+	})
+	b.shows("/ui/program?session=p.py", why, mine)
+	s.done(nil, "run", "p.py")
+	if page := b.shows("/ui/program?session=p.py", "total 7"); strings.Contains(page, why) {
+		t.Error("what was refused is shown after another step")
+	}
+
+	// A form without a block or its version would write the whole program anew.
+	for _, name := range []string{"block", "version"} {
+		form.Set("version", version())
+		form.Set("block", "data")
+		form.Set(name, "")
+		status, page := b.post("/ui/edit", form)
+		if status != http.StatusNotFound || !strings.Contains(page, mine) {
+			t.Errorf("an edit without a %s: status %d: %s", name, status, page)
+		}
+	}
+	b.shows("/ui/program?session=p.py", "total 7")
+}
 
 // TestPageLetsServerEnd: a page that is open keeps no server that another version replaces, or whose store is damaged.
 func TestPageLetsServerEnd(t *testing.T) {

@@ -162,7 +162,7 @@ func (p *Page) beginAudit(session, what string, request verb.Request) error {
 		defer stop()
 		answer, failed := p.operate(ctx, request, a.reach)
 		a.done = answer
-		a.end(failed)
+		a.end(failed, 0)
 	}()
 	return nil
 }

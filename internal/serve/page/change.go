@@ -23,18 +23,23 @@ func (p *Page) run(w http.ResponseWriter, r *http.Request) {
 		if file != "" {
 			request = &verb.Run{File: file, Origin: origin} // its present content counts
 		}
-		err = p.begin(session, request)
+		err = p.begin(session, request, r)
 	}
 	p.changed(w, r, err)
 }
 
 // edit gives a block another source, and runs what is affected.
 func (p *Page) edit(w http.ResponseWriter, r *http.Request) {
-	session, block := r.FormValue("session"), r.FormValue("block")
+	session, block, version := r.FormValue("session"), r.FormValue("block"), r.FormValue("version")
+	if block == "" || version == "" { // without a block it would be an edit of the whole program
+		p.changed(w, r, &failure{api.Error{Message: "the form names no version of a block",
+			Hint: "open the block, and edit it there"}})
+		return
+	}
 	p.changed(w, r, p.begin(session, &verb.Patch{
-		InSession: verb.In(session), Format: "text-editor", Block: block, Expect: r.FormValue("version"), Run: true,
+		InSession: verb.In(session), Format: "text-editor", Block: block, Expect: version, Run: true,
 		Origin: origin, Text: createText(r.FormValue("source")),
-	}))
+	}, r))
 }
 
 // createText is a patch that writes a whole text again.
@@ -76,6 +81,7 @@ func (p *Page) changed(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.view(w, r)
 	v.Session = r.FormValue("session")
 	if err != nil {
+		v.Unsaved = r.FormValue("source")
 		v.fail(err)
 		return
 	}
@@ -87,14 +93,14 @@ func (p *Page) changed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // begin carries an operation out that outlives the request. One session has one at a time.
-func (p *Page) begin(session string, request verb.Request) error {
+func (p *Page) begin(session string, request verb.Request, r *http.Request) error {
 	p.mu.Lock()
 	if over, _ := p.begun[session].outcome(); !over {
 		p.mu.Unlock()
 		return &failure{api.Error{Code: state.CodeBusy, Message: "a run of this session has not ended yet",
 			Hint: "wait for its end"}}
 	}
-	b := &begun{}
+	b := &begun{block: r.FormValue("block"), source: r.FormValue("source")}
 	if p.begun == nil {
 		p.begun = map[string]*begun{}
 	}
@@ -106,7 +112,11 @@ func (p *Page) begin(session string, request verb.Request) error {
 	}
 	go func() {
 		_, failed := p.operate(ctx, request, nil)
-		b.end(failed)
+		last := state.StepNumber(0)
+		if failed != nil {
+			last = p.lastStep(ctx, session)
+		}
+		b.end(failed, last)
 	}()
 	return nil
 }

@@ -26,9 +26,9 @@ type stamp struct {
 	Step    state.StepNumber `json:"step"`
 	Running string           `json:"running"`          // what runs, for people
 	Failed  string           `json:"failed"`           // why what a browser began was not done
-	Blocks  []partHash       `json:"blocks,omitempty"` // all, if some came, went or moved, or may have
+	About   string           `json:"about,omitempty"`  // the HTML of what is shown besides the blocks
+	Blocks  *[]partHash      `json:"blocks,omitempty"` // all, if some came, went or moved, or may have
 	Parts   string           `json:"parts,omitempty"`  // the HTML of those that changed, if that is known
-	Head    string           `json:"head,omitempty"`   // the HTML of what is above them
 }
 
 type partHash struct {
@@ -54,6 +54,7 @@ type follower struct {
 	last    stamp
 	has     map[state.BlockID]string // the hashes of its parts; nil: not known
 	order   []state.BlockID          // in which its parts are
+	about   *programState            // what it shows besides them; nil: not known
 	feed    *serve.Feed              // that it follows
 	seen    int                      // how many of its events
 	send    func(event string, data any) error
@@ -152,9 +153,16 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 	}
 	f.session = log.Session
 	now := &stamp{Step: log.Steps[0].Number}
-	_, now.Failed = f.p.begunIn(f.session).outcome()
+	failed := f.p.begunIn(f.session).failure(now.Step)
+	if failed != nil {
+		now.Failed = failed.Why
+	}
 	now.Running = f.p.runningIn(f.session)
 	if now.Step == f.last.Step || !f.parts {
+		if f.about != nil && now.Failed != f.last.Failed {
+			f.about.Failed = failed
+			now.About, _ = f.about.html() // with another step it is made anew
+		}
 		return now, nil
 	}
 	v := &view{p: f.p, r: (&http.Request{}).WithContext(ctx), query: url.Values{}, Session: f.session, Edit: f.edit}
@@ -163,10 +171,11 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 		return nil, nil
 	}
 	made, err := v.render(d)
-	if err == nil {
-		now.Head, err = v.head(d, made)
-	}
 	if err != nil {
+		return nil, nil
+	}
+	f.about = v.stateOf(d)
+	if now.About, err = f.about.html(); err != nil {
 		return nil, nil
 	}
 	return now, made
@@ -174,13 +183,16 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 
 // change puts into a stamp what a browser needs to show the parts that were made.
 func (f *follower) change(now *stamp, made *rendering) {
-	moved := !slices.EqualFunc(f.order, made.parts, func(id state.BlockID, p part) bool { return id == p.ID })
+	moved := f.has == nil ||
+		!slices.EqualFunc(f.order, made.parts, func(id state.BlockID, p part) bool { return id == p.ID })
 	var parts strings.Builder
+	all := make([]partHash, 0, len(made.parts))
+	if moved {
+		now.Blocks = &all // though there are none: those that the browser has are gone
+	}
 	for i := range made.parts {
 		x := &made.parts[i]
-		if moved {
-			now.Blocks = append(now.Blocks, partHash{x.ID, x.Hash})
-		}
+		all = append(all, partHash{x.ID, x.Hash})
 		if f.has != nil && f.has[x.ID] != x.Hash {
 			parts.WriteString(x.section())
 		}

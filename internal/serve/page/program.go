@@ -31,38 +31,48 @@ func (v *view) program() error {
 	if err != nil {
 		return err
 	}
-	v.Step, v.Data = now.step, v.dataOf(d, now)
+	v.Step, v.Data = now.step, &programData{v.stateOf(d), now.parts}
 	return nil
 }
 
-// dataOf is what the view of a program shows.
-func (v *view) dataOf(d *query.Snapshot, now *rendering) *programData {
-	data := &programData{Snapshot: d, Counts: map[string]int{}, Parts: now.parts}
-	_, data.Failed = v.p.begunIn(v.Session).outcome()
-	for i := range d.Blocks {
-		if status := d.Blocks[i].Status; status != "ran" && status != "reused" {
-			data.Counts[status]++
-		}
-	}
-	return data
+// programState is what a view of a program shows besides its blocks.
+type programState struct {
+	Session string
+	Step    state.StepNumber
+	Total   int
+	Counts  map[string]int // of blocks that neither ran nor were reused, by status
+	NotRun  bool           // the step is an edit, and no run came after it
+	Failed  *notDone       // what a browser began last, if that was in vain; nil for the past
 }
 
-// head renders what is above the blocks.
-func (v *view) head(d *query.Snapshot, now *rendering) (string, error) {
-	v.Name, v.Title, v.Data = "program", v.Session, v.dataOf(d, now)
+func (v *view) stateOf(d *query.Snapshot) *programState {
+	s := &programState{Session: d.Session, Step: d.Step.Number, Total: d.Total, Counts: map[string]int{}}
+	for i := range d.Blocks {
+		if status := d.Blocks[i].Status; status != "ran" && status != "reused" {
+			s.Counts[status]++
+		}
+	}
+	if v.AtStep == nil {
+		s.NotRun, s.Failed = d.NotRun, v.p.begunIn(v.Session).failure(s.Step)
+	}
+	return s
+}
+
+// html are the elements that show it, as a browser replaces them.
+func (s *programState) html() (string, error) {
 	var out strings.Builder
-	if err := templates().ExecuteTemplate(&out, "head", v); err != nil {
-		return "", fmt.Errorf("render the head: %w", err)
+	for _, name := range []string{"counts", "notices"} {
+		if err := templates().ExecuteTemplate(&out, name, s); err != nil {
+			return "", fmt.Errorf("render the %s: %w", name, err)
+		}
 	}
 	return out.String(), nil
 }
 
 // programData is what the view of a program shows.
 type programData struct {
-	*query.Snapshot
-	Parts  []part
-	Counts map[string]int // of blocks, by status
-	Failed string         // why what a browser began last was not done
+	*programState
+	Parts []part
 }
 
 // block shows one block: why it ran, what it read and wrote, who wrote it, its versions.

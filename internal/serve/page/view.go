@@ -30,6 +30,7 @@ type view struct {
 	Step       state.StepNumber  // the last one, before the view was made
 	Edit       bool              // the browser may change sessions
 	standalone bool              // links lead to other parts of the same page
+	Unsaved    string            // what a form had that was not recorded
 	Data       any
 }
 
@@ -38,11 +39,7 @@ func (p *Page) showing(show func(*view) error) http.HandlerFunc {
 	return p.admitting(rightLook, func(w http.ResponseWriter, r *http.Request) {
 		v := p.view(w, r)
 		if v.Session != "" && v.AtStep == nil {
-			limit := 1
-			log, err := ask[api.Log](r.Context(), p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit})
-			if err == nil && len(log.Steps) > 0 {
-				v.Step = log.Steps[0].Number
-			}
+			v.Step = p.lastStep(r.Context(), v.Session)
 		}
 		if err := show(v); err != nil {
 			v.fail(err)
@@ -106,6 +103,16 @@ func ask[D any](ctx context.Context, p *Page, request verb.Request) (*D, error) 
 		return d, nil
 	}
 	return nil, &failure{api.Error{Message: "the operation has another answer"}}
+}
+
+// lastStep is the last step of a session; 0 if it cannot be looked at.
+func (p *Page) lastStep(ctx context.Context, session string) state.StepNumber {
+	limit := 1
+	log, err := ask[api.Log](ctx, p, &verb.Log{InSession: verb.In(session), Limit: &limit})
+	if err != nil || len(log.Steps) == 0 {
+		return 0
+	}
+	return log.Steps[0].Number
 }
 
 // At is the address of a view of the same session.

@@ -6,17 +6,33 @@ const parts = document.getElementById("parts");
 const running = document.getElementById("running");
 const stop = document.getElementById("stop");
 
-// A view of a session's present state follows its steps.
-if (session && !at) {
-  const query = `session=${encodeURIComponent(session)}&since=${document.body.dataset.step}${parts ? "&parts=1" : ""}`;
-  const source = new EventSource(`/ui/events?${query}`);
+// A view of a session's present state follows its steps. One that is hidden does not: a browser has few connections to
+// a server, and none would be left for other views. When it is seen again it asks for all that it may have missed.
+let source = null;
+
+function follow(since) {
+  const query = `session=${encodeURIComponent(session)}&since=${since}${parts ? "&parts=1" : ""}`;
+  source = new EventSource(`/ui/events?${query}`);
+  source.addEventListener("open", () => {
+    if (running.textContent === lost) running.textContent = "";
+  });
   source.addEventListener("stamp", (e) => stamped(JSON.parse(e.data)));
   source.addEventListener("run", (e) => ran(JSON.parse(e.data)));
-  source.addEventListener("open", () => running.classList.remove("lost"));
   source.addEventListener("error", () => {
-    now = null;
-    running.classList.add("lost");
-    running.textContent = "Not connected. If the server has ended, `xstate ui` opens the page again.";
+    ended();
+    running.textContent = lost;
+  });
+}
+
+const lost = "The server does not answer: what is shown may be out of date.";
+
+if (session && !at) {
+  follow(document.body.dataset.step);
+  document.addEventListener("visibilitychange", () => {
+    source?.close();
+    source = null;
+    ended();
+    if (!document.hidden) follow(0);
   });
 }
 
@@ -26,22 +42,28 @@ function stamped(stamp) {
   if (!stamp.running) ended();
   if (stop) stop.hidden = !stamp.running;
   if (!now) running.textContent = stamp.failed || (stamp.running ? `running: ${stamp.running}` : "");
+  if (stamp.about) about(stamp.about);
   if (stamp.step === Number(document.body.dataset.step)) return;
   document.body.dataset.step = stamp.step;
   taken = taken
     .then(() => (parts ? take(stamp) : refresh()))
     .catch((error) => {
       running.textContent = `not up to date: ${error.message}`;
+      document.body.dataset.step = "";
     });
+}
+
+// about shows anew what a program has besides its parts: counts, and notices.
+function about(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  for (const other of [...page.body.children]) {
+    const shown = document.getElementById(other.id);
+    if (shown && shown.outerHTML !== other.outerHTML) shown.replaceWith(other);
+  }
 }
 
 // take shows the parts that changed. A browser that may have missed some asks for those that it does not have.
 async function take(stamp) {
-  const head = document.getElementById("head");
-  if (stamp.head && head) {
-    const page = new DOMParser().parseFromString(stamp.head, "text/html");
-    head.replaceChildren(...page.body.childNodes);
-  }
   const come = new Map();
   const add = (html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
@@ -55,8 +77,8 @@ async function take(stamp) {
   }
   const has = (b) => (come.get(`b-${b.id}`) ?? partOf(b.id))?.dataset.hash === b.hash;
   const needed = stamp.blocks.filter((b) => !has(b)).map((b) => b.id);
-  for (let i = 0; i < needed.length; i += 200) {
-    const query = needed.slice(i, i + 200).map((id) => `&block=${encodeURIComponent(id)}`);
+  for (let i = 0; i < needed.length; i += 100) {
+    const query = needed.slice(i, i + 100).map((id) => `&block=${encodeURIComponent(id)}`);
     const answer = await fetch(`/ui/parts?session=${encodeURIComponent(session)}${query.join("")}`);
     if (!answer.ok) throw new Error(answer.statusText);
     add(await answer.text());
@@ -73,6 +95,7 @@ async function take(stamp) {
     last = part;
   }
   for (const part of [...parts.children]) if (!present.has(part.id)) part.remove();
+  if (!present.size) parts.textContent = "The program has no blocks.";
   live();
 }
 
@@ -120,6 +143,8 @@ const scrolling = new IntersectionObserver((seen) => {
   }
 });
 
+const mostLive = 200_000; // characters of what a block has put out while it runs: the last ones
+
 // What a run of this session reports: the block that runs, since when, and what it has put out.
 let now = null;
 
@@ -138,6 +163,7 @@ function ran(event) {
   } else if (event.event === "output" && now) {
     // As a terminal shows it: without colours, and of a line that was written over its last state.
     now.text = (now.text + (event.text ?? "")).replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "");
+    now.text = now.text.slice(-mostLive);
     live();
   } else if ((event.event === "end" || event.event === "failed") && now) {
     label(partOf(event.block)?.querySelector("article.block"), event.event === "end" ? "ran" : "failed");

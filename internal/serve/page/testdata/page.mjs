@@ -249,7 +249,7 @@ print("ends")
   await page.waitForFunction(() => document.querySelector("#b-second .output")?.textContent.includes("ends"));
   await page.waitForFunction(() => document.querySelector("#running").textContent === "");
   await other.waitForFunction(() => document.querySelector(".steps li").textContent.includes("run"));
-  await page.waitForFunction(() => !document.querySelector("#head").textContent.includes("new"));
+  await page.waitForFunction(() => !document.querySelector("#counts").textContent.includes("new"));
   fs.rmSync(path.join(folder, "go"));
   const text = fs.readFileSync(path.join(folder, "slow.py"), "utf8");
   fs.writeFileSync(path.join(folder, "slow.py"), text.replace("begins", "begins again"));
