@@ -1,6 +1,7 @@
 package main
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -101,5 +102,30 @@ func TestPageLetsServerEnd(t *testing.T) {
 				continue
 			}
 		})
+	}
+}
+
+// TestPageOfPast: what leads from a view of the past to one that has only the present does not say that it shows the
+// past, and the history marks the step.
+func TestPageOfPast(t *testing.T) {
+	t.Parallel()
+	s := servedProgram(t)
+	s.write("p.py", strings.Replace(pageProgram, "3]", "4]", 1))
+	s.done(nil, "run", "p.py")
+	b := newBrowser(t, s, false)
+	page := b.shows("/ui/program?session=p.py&step=3", "after step 3", `"/ui/history?session=p.py&amp;step=3"`,
+		`"/ui/agents?session=p.py"`)
+	for _, m := range regexp.MustCompile(`<nav.*?</nav>`).FindAllString(page, 1) {
+		for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(m, -1) {
+			b.shows(html.UnescapeString(link[1]), "<h1>")
+		}
+	}
+	if page = b.shows("/ui/history?session=p.py&step=3"); strings.Count(page, `aria-current="step"`) != 1 {
+		t.Errorf("the history does not mark step 3:\n%s", page)
+	}
+	for _, view := range []string{"plan", "agents", "calls", "failures", "audit"} {
+		if page := b.shows("/ui/" + view + "?session=p.py&step=3"); strings.Contains(page, "after step") {
+			t.Errorf("%s says that it shows the past", view)
+		}
 	}
 }

@@ -48,8 +48,8 @@ func (v *view) agents() error {
 	}
 	v.Session = calls.Session
 	data := &agentsData{Waiting: v.waiting(calls.Calls), Total: calls.Total}
-	in, moment := verb.In(v.Session), verb.Moment{AtStep: v.AtStep}
-	if data.Credit, err = ask[api.Credit](v.r.Context(), v.p, &verb.Credit{InSession: in, Moment: moment}); err != nil {
+	in := verb.In(v.Session)
+	if data.Credit, err = ask[api.Credit](v.r.Context(), v.p, &verb.Credit{InSession: in}); err != nil {
 		return err
 	}
 	if data.Shared, err = v.shared(data.Credit); err != nil {
@@ -66,7 +66,7 @@ func (v *view) agents() error {
 			return err
 		}
 	}
-	denied, err := ask[api.QueryDenied](v.r.Context(), v.p, &verb.Query{InSession: in, Moment: moment, Denied: true})
+	denied, err := ask[api.QueryDenied](v.r.Context(), v.p, &verb.Query{InSession: in, Denied: true})
 	if err != nil {
 		return err
 	}

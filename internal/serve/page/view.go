@@ -8,7 +8,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
@@ -52,12 +54,16 @@ func (p *Page) showing(show func(*view) error) http.HandlerFunc {
 func (p *Page) view(w http.ResponseWriter, r *http.Request) *view {
 	v := &view{p: p, r: r, w: w, query: r.URL.Query(), Edit: p.rightOf(r) == rightEdit}
 	v.Session = v.query.Get("session")
-	if n, err := strconv.ParseUint(v.query.Get("step"), 10, 32); err == nil {
+	n, err := strconv.ParseUint(v.query.Get("step"), 10, 32)
+	if err == nil && !slices.Contains(present, strings.TrimPrefix(r.URL.Path, root)) {
 		step := state.StepNumber(n)
 		v.AtStep = &step
 	}
 	return v
 }
+
+// present are the views that show the last step, whichever step the view shows that leads to them.
+var present = []string{"plan", "agents", "calls", "failures", "audit"}
 
 // send writes the view as a whole, or nothing of it.
 func (v *view) send(status int) {
@@ -121,7 +127,7 @@ func (v *view) At(name string, more ...string) string {
 		return anchor(name, more)
 	}
 	q := url.Values{"session": {v.Session}}
-	if v.AtStep != nil {
+	if v.AtStep != nil && !slices.Contains(present, name) {
 		q.Set("step", strconv.Itoa(int(*v.AtStep)))
 	}
 	for i := 0; i+1 < len(more); i += 2 {

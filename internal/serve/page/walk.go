@@ -14,7 +14,7 @@ import (
 type walk struct{ At, Last state.StepNumber }
 
 // walked are the views that can be walked from step to step.
-var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame", "agents"}
+var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame"}
 
 // Walk is where the view stands; nil if it is not of the past.
 func (v *view) Walk() (*walk, error) {
