@@ -49,7 +49,11 @@ func (a *app) openPage(ctx context.Context, f uiFlags) error {
 		return a.noStore(dir)
 	}
 	client := serve.Find(dir)
-	if client == nil || !client.Alive(ctx) {
+	alive := client != nil && client.Alive(ctx)
+	if alive && !client.Same() && client.Retire(ctx) {
+		alive = false // the next command would have ended it, and with it the page
+	}
+	if !alive {
 		if client, err = a.startServer(ctx, dir); err != nil {
 			return err
 		}

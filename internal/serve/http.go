@@ -80,10 +80,9 @@ func (s *Server) counted(next http.Handler) http.Handler {
 			return
 		}
 		defer s.end()
+		defer s.call()()
 		if r.URL.Path == EventsPath { // of a page that is open, perhaps for days
 			defer s.following()()
-		} else {
-			defer s.call()()
 		}
 		next.ServeHTTP(w, r)
 	})

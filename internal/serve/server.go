@@ -74,7 +74,7 @@ type Server struct {
 	mu     sync.Mutex
 	active int // connections and requests
 	busy   int // those that are calls being carried out
-	follow int // those that only follow what happens: they keep the server from being idle, and from nothing else
+	follow int // those that only follow what happens: a server that is spent does not wait for their end
 	used   time.Time
 	spent  bool // it takes no more calls, and ends after those that it has
 	calls  sync.WaitGroup
