@@ -120,3 +120,15 @@ func TestPageOfPast(t *testing.T) {
 		}
 	}
 }
+
+// TestPageOfLongOutput: of a long text the beginning and the end are shown, and sent with each change.
+func TestPageOfLongOutput(t *testing.T) {
+	t.Parallel()
+	s := newInServer(t, serve.Options{})
+	s.write("p.py", "print('first', 'é' * 1_000_000, 'last')\n")
+	s.done(nil, "run", "p.py")
+	page := newBrowser(t, s, false).shows("/ui/program?session=p.py", "first é", "é last", "bytes are recorded")
+	if len(page) > 300_000 || strings.ContainsRune(page, '\uFFFD') {
+		t.Errorf("the page has %d bytes, or broken characters", len(page))
+	}
+}

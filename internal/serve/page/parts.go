@@ -107,7 +107,7 @@ func (d *blockData) addresses() map[string]string {
 // part makes the HTML of a block.
 func (d *blockData) part(hash string) (part, error) {
 	var err error
-	if d.Outputs, err = provenance.PageOutputs(d.Block); err != nil {
+	if d.Outputs, err = outputsOf(d.Block); err != nil {
 		return part{}, err
 	}
 	d.Source = highlighted(d.Block.Source, string(d.Block.Dialect), d.addresses())

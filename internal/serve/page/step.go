@@ -141,7 +141,7 @@ func (v *view) ranIn(run state.StepNumber, data *stepData) error {
 			data.Took += x.Seconds
 			data.Run = append(data.Run, x)
 		}
-		if rich[b.ID], err = provenance.PageOutputs(b); err != nil {
+		if rich[b.ID], err = outputsOf(b); err != nil {
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.P
 		if delete(after, b.ID); !ran {
 			continue
 		}
-		before, err := provenance.PageOutputs(b)
+		before, err := outputsOf(b)
 		if err != nil {
 			return err
 		}
@@ -187,9 +187,6 @@ func (v *view) sideBySide(data *stepData, after map[state.BlockID][]provenance.P
 	}
 	return nil
 }
-
-// isRich reports whether an output is more than text.
-func isRich(o provenance.PageOutput) bool { return o.Image != "" || o.HTML != "" }
 
 // compareSteps shows how the program differs between two steps.
 func (v *view) compareSteps() error {
@@ -220,7 +217,7 @@ func (v *view) compareSteps() error {
 	}
 	after := map[state.BlockID][]provenance.PageOutput{}
 	for i := range now.Blocks {
-		if after[now.Blocks[i].ID], err = provenance.PageOutputs(&now.Blocks[i]); err != nil {
+		if after[now.Blocks[i].ID], err = outputsOf(&now.Blocks[i]); err != nil {
 			return err
 		}
 	}
