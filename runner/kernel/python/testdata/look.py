@@ -6,10 +6,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import functools
 import io
+import itertools
 import math
 import sys
 import time
+import types
 
 import numpy as np
 import pandas as pd
@@ -207,6 +210,29 @@ class Items(list):
     __iter__ = __len__ = __getitem__ = __bool__ = Private._called
 
 
+class Zone(datetime.tzinfo):
+    utcoffset = dst = tzname = __repr__ = Private._called
+
+
+class Meta(type):
+    def __getattribute__(cls, name):
+        if name in ("__module__", "__qualname__", "__name__", "__dict__", "shape"):
+            sys.exit("a metaclass of the program is asked")
+        return type.__getattribute__(cls, name)
+
+
+class Named(metaclass=Meta):
+    __repr__ = Private._called
+
+
+class Faked:
+    """Says that it is from a library."""
+
+    __module__ = "pandas.core"
+    __repr__ = __str__ = Private._called
+    shape = dtype = tzinfo = property(Private._called)
+
+
 class Color(enum.Enum):
     RED = 1
 
@@ -228,6 +254,22 @@ def program():
     look._description(pd.DataFrame({"a": series}), {}, MOST)
     look._description([one, {"k": one}, (one,)], {}, MOST)
     look._description({1: one, Color.RED: {one.x}}, {}, MOST)
+    objects = np.empty(2, dtype=object)
+    objects[0] = one
+    record = np.zeros(1, dtype=[("a", object), ("b", int)])
+    record["a"][0] = one
+    holders = [
+        *(functools.partial(print, one), types.SimpleNamespace(a=one), types.MappingProxyType({1: one})),
+        *({1: one}.values(), {1: one}.items(), ValueError(one), itertools.repeat(one), iter([one])),
+        *(objects, record[0], datetime.datetime(2024, 1, 1, tzinfo=Zone()), Named(), Named, Faked(), collections.Counter, slice(one)),
+    ]
+    for i in range(len(holders)):
+        look.show(holders, {"path": [i]}, MOST)
+    look._description(holders, {}, MOST)
+    look._description([{"a": 1}] * 3000 + [{"a": one}] + [{"a": 1}] * 3000, {}, MOST)
+    look._description(pd.DataFrame({"a": pd.Series(holders, dtype=object)}), {}, MOST)
+    zoned = look.show([holders[10]], {"path": [0]}, MOST)[0]
+    equal("a zone of the program", zoned, "2024-01-01 00:00:00 <Zone>")
     equal("frame", look._description(Frame({"a": [1]}), {}, MOST)["table"]["rows"], 1)
     equal("list", look._description(Items([1, 2]), {}, MOST)["tree"]["root"]["size"], 2)
 

@@ -41,7 +41,7 @@ def ndarray(value):
     kind, numpy = type(value), sys.modules.get("numpy")
     if numpy is None or not hasattr(numpy, "ndarray"):
         return None, None
-    if texts.top(kind) == "torch" and kind.__name__ in ("Tensor", "Parameter"):
+    if texts.top(kind) == "torch" and texts.qualname(kind) in ("Tensor", "Parameter"):
         return value.detach().numpy(), None
     if not issubclass(kind, numpy.ndarray):
         return None, None

@@ -1,8 +1,9 @@
 """Descriptions of values, for people who look at one: package state/inspect of the engine says what they hold.
 
-A description is made without code of the program: what a class of the program defines is not called, not even its
-text. What libraries define is. Work is bounded: figures of a whole column are vectorised, and what needs a value at a
-time is of a sample. A value that cannot be described is left to its text."""
+A description is made without code of the program: what a class of the program defines is not called. What libraries
+define is. The text of a whole value is its repr, as the program has it; that of a part is made here. Work is bounded:
+figures of a whole column are vectorised, and what needs a value at a time is of a sample. A value that cannot be
+described is left to its text."""
 
 import warnings
 

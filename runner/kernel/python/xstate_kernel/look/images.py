@@ -21,7 +21,7 @@ def image(value, _, __):
     package = texts.top(kind)
     if package == "PIL" and issubclass(kind, sys.modules["PIL.Image"].Image):
         return _picture(value)
-    if package == "matplotlib" and kind.__name__ == "Figure":
+    if package == "matplotlib" and texts.qualname(kind) == "Figure":
         return {"media": "image/png", "data": matplotlib.picture(value)}
     return None
 

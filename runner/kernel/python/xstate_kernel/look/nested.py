@@ -73,7 +73,7 @@ def _item(key, value, most):
 
 def _described(value):
     """Reports whether a part is described otherwise than as a tree: by its package alone, which costs nothing."""
-    package, kind = texts.top(type(value)), type(value).__name__
+    package, kind = texts.top(type(value)), texts.qualname(type(value))
     if package in ("numpy", "pandas", "polars", "pyarrow", "torch"):
         return bool(getattr(value, "shape", None)) or kind in ("ChunkedArray", "RecordBatch")
     if package == "PIL":

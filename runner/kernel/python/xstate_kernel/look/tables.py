@@ -90,8 +90,8 @@ class _Records(_Plain):
 
     def summary(self, i, step, most):
         values = [self._cell(row, self.names[i]) for row in self.list[::step]]
-        kinds = sorted({type(x).__name__ for x in values if x is not None})
-        present = [x for x in values if x is not None and x == x]
+        kinds = sorted({texts.qualname(type(x)) for x in values if x is not None})
+        present = [x for x in values if x is not None and (type(x) is not float or x == x)]
         found: dict = {"type": ", ".join(kinds[:4]), "missing": len(values) - len(present)}
         if len(values) < self.rows:
             found["sampled"] = len(values)
@@ -134,7 +134,7 @@ class _Polars(_Plain):
 
     @classmethod
     def of(cls, value):
-        name = type(value).__name__
+        name = texts.qualname(type(value))
         if name == "Series":
             value = value.to_frame()
         return cls(value) if name in ("DataFrame", "Series") else None

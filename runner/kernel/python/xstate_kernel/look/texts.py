@@ -16,21 +16,53 @@ _LIBRARIES = frozenset(
     ("numpy", "pandas", "polars", "pyarrow", "torch", "scipy", "shapely", "dateutil", "pytz", "zoneinfo", "PIL")
 )
 _STANDARD = frozenset(sys.stdlib_module_names) - {"__main__"}
-_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
+_PLAIN = frozenset((str, bytes, bytearray, int, float, bool, complex, type(None)))
 _SEQUENCES = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}
 
 
+# Standard types whose texts call nothing of what they hold, for they hold nothing.
+_LEAVES = frozenset(
+    (
+        *("date", "time", "datetime", "timedelta", "timezone", "Decimal", "Fraction", "UUID", "ellipsis", "range"),
+        *("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath", "Pattern", "Match", "IPv4Address"),
+        *("IPv6Address", "IPv4Network", "IPv6Network", "ZoneInfo", "array", "memoryview", "NotImplementedType"),
+    )
+)
+
+
 def top(kind):
-    """Returns the package that a type is from."""
-    module = getattr(kind, "__module__", "")
-    return module.partition(".")[0] if type(module) is str else ""
+    """Returns the package that a type is from. A type that a program names after a package is from none."""
+    module = _of_type(kind, "__module__")
+    if type(module) is not str:
+        return ""
+    package = module.partition(".")[0]
+    if package in _LIBRARIES or (package in _STANDARD and package != "builtins"):
+        at = sys.modules.get(module)
+        for name in qualname(kind).split("."):
+            at = getattr(at, name, None) if type(at) is types.ModuleType or isinstance(at, type) else None
+        if at is not kind and _of_type(kind, "__flags__") & _HEAP:
+            return ""
+    return package
+
+
+_HEAP = 1 << 9  # the type was made by a class statement, or as if by one
+
+
+def _of_type(kind, name):
+    """Returns an attribute of a type, whatever its metaclass says."""
+    return type.__dict__[name].__get__(kind)
+
+
+def qualname(kind):
+    return _of_type(kind, "__qualname__")
 
 
 def kind_of(v):
     """Returns the name of a value's type for people."""
     kind = type(v)
     package = top(kind)
-    return kind.__qualname__ if package in ("builtins", "__main__", "") else f"{package}.{kind.__qualname__}"
+    return qualname(kind) if package in ("builtins", "__main__", "") else f"{package}.{qualname(kind)}"
 
 
 def known(kind):
@@ -52,7 +84,7 @@ def cell(v, most):
 
 def whole(v):
     """Returns the text of a part of a value."""
-    return repr(v) if known(type(v)) and base(v) is None else brief(v, _PART)
+    return repr(v) if type(v) in _PLAIN else brief(v, _PART)
 
 
 def base(v):
@@ -87,8 +119,10 @@ def _brief(v, most, deep):
     if base(v) is not None:
         return _container(v, most, deep)
     if issubclass(kind, enum.Enum):
-        return f"{kind.__qualname__}.{object.__getattribute__(v, '_name_')}"
-    if issubclass(kind, _NAMED):
+        return f"{qualname(kind)}.{object.__getattribute__(v, '_name_')}"
+    if issubclass(kind, type):
+        return f"<{_of_type(kind, '__name__')} {qualname(v)}>"
+    if kind in _NAMED:
         return f"<{kind.__name__} {_name(v)}>"
     if known(kind):
         return _known(v, kind)
@@ -109,15 +143,24 @@ def _name(v):
 
 def _known(v, kind):
     package = top(kind)
-    shape = getattr(v, "shape", None) if package in _LIBRARIES else None
-    if type(shape) is tuple and shape:
-        return f"{kind_of(v)} {' x '.join(map(str, shape))}"
-    return str(v) if package in ("numpy", "pandas", "datetime", "decimal", "fractions", "uuid") else repr(v)
+    zone = getattr(v, "tzinfo", None) if package in ("datetime", "pandas") else None
+    if zone is not None and not known(type(zone)):
+        return f"{v.replace(tzinfo=None)!s} <{qualname(type(zone))}>"
+    if package in _LIBRARIES:
+        shape = getattr(v, "shape", None)
+        if type(shape) is tuple and shape:
+            return f"{kind_of(v)} {' x '.join(map(str, shape))}"
+        if getattr(getattr(v, "dtype", None), "hasobject", False):
+            return f"<{kind_of(v)}>"
+        return str(v) if package in ("numpy", "pandas") else repr(v)
+    if package == "pathlib" or _of_type(kind, "__name__") in _LEAVES:
+        return str(v) if package in ("datetime", "decimal", "fractions", "uuid") else repr(v)
+    return f"<{kind_of(v)}>"  # its own text would ask for those of what it holds
 
 
 def _container(v, most, deep):
     kind = base(v) or type(v)
-    name = "" if type(v) is kind and kind in (dict, list, tuple, set, frozenset) else type(v).__qualname__
+    name = "" if type(v) is kind and kind in (dict, list, tuple, set, frozenset) else qualname(type(v))
     size = length(v)
     if deep == 0:
         return f"{name}({size})" if name else {dict: "{...}", list: "[...]"}.get(kind, "(...)")
@@ -138,7 +181,7 @@ def _container(v, most, deep):
 
 
 def _object(v, most, deep):
-    name = type(v).__qualname__
+    name = qualname(type(v))
     found = fields(v)
     if not found or deep == 0:
         return f"<{name}>"
