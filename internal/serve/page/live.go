@@ -50,7 +50,6 @@ type follower struct {
 	p       *Page
 	session string
 	parts   bool // the view shows the parts of the program
-	edit    bool // the browser may change sessions
 	last    stamp
 	has     map[state.BlockID]string // the hashes of its parts; nil: not known
 	order   []state.BlockID          // in which its parts are
@@ -67,7 +66,6 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	since, _ := strconv.ParseUint(r.URL.Query().Get("since"), 10, 32)
 	f := &follower{p: p, session: r.URL.Query().Get("session"), parts: r.URL.Query().Has("parts"),
-		edit: p.rightOf(r) == rightEdit,
 		last: stamp{Step: state.StepNumber(since)}}
 	if made := p.renderings.last(f.session); f.parts && made != nil && made.step == f.last.Step {
 		f.note(made)
@@ -165,7 +163,7 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 		}
 		return now, nil
 	}
-	v := &view{p: f.p, r: (&http.Request{}).WithContext(ctx), query: url.Values{}, Session: f.session, Edit: f.edit}
+	v := &view{p: f.p, r: (&http.Request{}).WithContext(ctx), query: url.Values{}, Session: f.session}
 	d, err := v.snapshot()
 	if err != nil {
 		return nil, nil
