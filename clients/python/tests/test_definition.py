@@ -29,7 +29,7 @@ def messages():
 LEFT_OUT = {
     "PlanRequest": {"python"},  # Engine has it, as a variable of the environment: ExecRequest lacks it
     "RunRequest": {"python"},
-    "ValueRequest": {"at"},
+    "ValueRequest": {"at", "place"},  # a part at a time is for the page, which people look at
     "EditRequest": {"detach"},
     "ForkRequest": {"private"},
 }

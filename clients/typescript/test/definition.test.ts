@@ -25,6 +25,7 @@ const messages = new Map(
 const LEFT_OUT: Record<string, string[]> = {
   PlanRequest: ["python"], // Engine has it, as a variable of the environment: ExecRequest lacks it
   RunRequest: ["python"],
+  ValueRequest: ["place"], // a part at a time is for the page, which people look at
   EditRequest: ["detach"],
 };
 
