@@ -318,12 +318,12 @@ text = ctypes.create_string_buffer(sys.argv[2].encode(), 64)
 libc = ctypes.CDLL(None)
 libc.shmat.restype = ctypes.c_void_p
 key = 0x5ec00000 + os.getpid()
-at = libc.shmat(libc.shmget(key, 4096, 0o1600), None, 0)
+while (segment := libc.shmget(key, 4096, 0o3600)) < 0: key += 1 << 16 # one that was left behind has that key
+at = libc.shmat(segment, None, 0)
 ctypes.memmove(at, text, 64)
 libc.prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)
 print(json.dumps(dict(Pid=os.getpid(), Address=ctypes.addressof(text), Open=fd, Segment=key)), flush=True)
 for line in sys.stdin: print("alive", flush=True)
-libc.shmctl(libc.shmget(key, 0, 0), 0, None)
 `
 
 func startVictim(t *testing.T) *victim {
@@ -420,4 +420,7 @@ func (v *victim) stop() {
 	_ = v.cmd.Process.Kill()
 	_ = v.cmd.Wait()
 	os.RemoveAll(v.folder)
+	if id, err := unix.SysvShmGet(v.Segment, 0, 0); err == nil { // it outlives its process
+		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	}
 }
