@@ -367,8 +367,8 @@ func (s *Session) repeatedCalls(
 // Otherwise a separate interpreter loads the value from its blob. It executes only the imports, functions and classes
 // that the value needs. If the value was not stored, the error has runner.CodeNotKept.
 //
-// With a place, Value also describes what is there: rows of a table, items of nested data. nil: the text is enough. A
-// value that the record shows in full has no description, unless the place is another than its beginning.
+// With a place, Value also describes what is there: rows of a table, items of nested data. nil: the text is enough. At
+// its beginning, a value that the record shows in full has no description.
 func (s *Session) Value(
 	ctx context.Context, n StepNumber, name string, at *inspect.Place,
 ) (*query.ValueView, error) {

@@ -3,6 +3,7 @@ package depgraph
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // NodeID names a node of a program: the block's id, "#", and the node's place in the block, from 1. A module that the
@@ -11,6 +12,14 @@ type NodeID string
 
 // NewNodeID returns the id of the nth node of a block. It counts n from 0.
 func NewNodeID(block string, n int) NodeID { return NodeID(fmt.Sprintf("%s#%d", block, n+1)) }
+
+// Block is the block of a node; "" for a module.
+func (id NodeID) Block() string {
+	if strings.HasPrefix(string(id), "module:") {
+		return ""
+	}
+	return string(id[:max(0, strings.LastIndexByte(string(id), '#'))])
+}
 
 // EdgeType is the type of a dependency.
 type EdgeType string

@@ -75,8 +75,8 @@ func (w *printer) printTable(t *inspect.Table) {
 			columns = append(columns, summaryRow(inLine(c.Name), &c.Summary))
 		}
 	}
-	w.ui.Print("%s, %s\n", between("row", t.From, len(t.Cells), t.Rows),
-		between("column", int64(t.Left), len(columns)-1, int64(t.Width)))
+	w.ui.Print("%s, %s\n", term.Shown("row", t.From, int64(len(t.Cells)), t.Rows),
+		term.Shown("column", int64(t.Left), int64(len(columns)-1), int64(t.Width)))
 	w.ui.Table(columns)
 	w.ui.Print("\n")
 	w.ui.Table(appendRows(rows, t.Cells))
@@ -84,22 +84,10 @@ func (w *printer) printTable(t *inspect.Table) {
 
 func (w *printer) printArray(a *inspect.Array) {
 	w.ui.Print("shape %s, %s\n", strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Shape), "[]"), " ", " x "),
-		between("row", a.From, len(a.Cells), rowsOf(a)))
+		term.Shown("row", a.From, int64(len(a.Cells)), a.Rows()))
 	w.ui.Table([][]string{summaryNames[1:], summaryRow("", &a.Summary)[1:]})
 	w.ui.Print("\n")
 	w.ui.Table(appendRows(nil, a.Cells))
-}
-
-// rowsOf is how many rows an array has: its elements, if it has one dimension.
-func rowsOf(a *inspect.Array) int64 {
-	switch n := len(a.Shape); n {
-	case 0:
-		return 1
-	case 1:
-		return a.Shape[0]
-	default:
-		return a.Shape[n-2]
-	}
 }
 
 // summaryNames are the heads of what summaryRow returns.
@@ -122,14 +110,6 @@ func summaryRow(name string, s *inspect.Summary) []string {
 
 // mostCommon is how much of a frequent value is shown.
 const mostCommon = 24
-
-// between says which rows or columns are shown.
-func between(what string, from int64, shown int, all int64) string {
-	if int64(shown) == all || shown <= 0 {
-		return term.Plural(int(all), what)
-	}
-	return fmt.Sprintf("%ss %d to %d of %d", what, from, from+int64(shown)-1, all)
-}
 
 func appendRows(rows [][]string, cells []inspect.Row) [][]string {
 	for _, row := range cells {
@@ -170,7 +150,7 @@ func (w *printer) printTree(t *inspect.Tree) {
 	if t.Root.More > 0 {
 		rows = append(rows, []string{fmt.Sprintf("%d more", t.Root.More)})
 	}
-	w.ui.Print("%s, %s\n", t.Root.Type, between("item", t.From, len(t.Root.Items),
-		t.From+int64(len(t.Root.Items))+t.Root.More))
+	shown := int64(len(t.Root.Items))
+	w.ui.Print("%s, %s\n", t.Root.Type, term.Shown("item", t.From, shown, t.From+shown+t.Root.More))
 	w.ui.Table(rows)
 }

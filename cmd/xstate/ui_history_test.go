@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -158,11 +158,10 @@ func TestPageFailures(t *testing.T) {
 // audited waits for the end of what was begun in a session, and looks for texts in what came of it.
 func (b *browser) audited(session string, texts ...string) {
 	b.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, page := b.get("/ui/audit?session=" + session); !strings.Contains(page, "running since") {
-			break
-		}
-	}
+	await.Until(b.t, "the audit of "+session+" has ended", func() bool {
+		_, page := b.get("/ui/audit?session=" + session)
+		return !strings.Contains(page, "running since")
+	})
 	b.shows("/ui/audit?session="+session, texts...)
 }
 

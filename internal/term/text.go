@@ -43,6 +43,14 @@ func Plural(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// Shown says which of all things are shown: so many, from one on, counted from 0.
+func Shown(one string, from, shown, all int64) string {
+	if shown == all || shown <= 0 {
+		return Plural(int(all), one)
+	}
+	return fmt.Sprintf("%ss %d to %d of %d", one, from, from+shown-1, all)
+}
+
 // Agent renders the agent of a step, and its model.
 func Agent(o state.Origin) string {
 	if o.Model == "" {

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
@@ -73,5 +72,5 @@ func keysOf(list []state.Access) []depgraph.Key {
 
 // blockOfID is the block of a node of the graph.
 func blockOfID(id depgraph.NodeID) state.BlockID {
-	return state.BlockID(id[:max(0, strings.LastIndexByte(string(id), '#'))])
+	return state.BlockID(id.Block())
 }

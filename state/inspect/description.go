@@ -91,6 +91,18 @@ type Array struct {
 	Cells []Row `json:"cells"`
 }
 
+// Rows is how many rows the array has: its elements, if it has one dimension.
+func (a *Array) Rows() int64 {
+	switch n := len(a.Shape); n {
+	case 0:
+		return 1
+	case 1:
+		return a.Shape[0]
+	default:
+		return a.Shape[n-2]
+	}
+}
+
 // Tree is nested data.
 type Tree struct {
 	From int64 `json:"from"` // the position of the first item

@@ -14,5 +14,5 @@
 // # What it cannot see
 //
 // An interpreter makes the description, and a program can change its interpreter. So a description is as trustworthy
-// as the program: Clip bounds it, and whoever shows it escapes it.
+// as the program: Clip bounds it, and a door that shows it escapes it.
 package inspect

@@ -82,7 +82,7 @@ type crediting struct {
 	turned func(b *state.Block, fails bool, r *CreditRow)
 }
 
-// rowOf is the row of a step; of nobody, if the step is the zero value.
+// rowOf is the row of a step. That of the zero value has no author.
 func (c *crediting) rowOf(s *state.Step) *CreditRow {
 	if c.stepOf == nil {
 		return c.row(s.Origin)

@@ -143,7 +143,7 @@ func (f *failures) causes(ctx context.Context, id state.BlockID, r *CreditRow) [
 	return list
 }
 
-// edits returns the edit or the rollback of a row. A row of nobody stands for all edits that were not run yet.
+// edits returns the edit or the rollback of a row; for the row without an author, all edits that were not run yet.
 func (f *failures) edits(r *CreditRow) []Entry {
 	list := []Entry{}
 	switch s := f.stepOf[r]; {

@@ -15,6 +15,7 @@ type affected struct {
 	Seconds float64
 	Unknown int              // blocks whose cost is not recorded
 	Then    state.StepNumber // the run that the record was completed from; 0: none
+	reached map[state.BlockID]bool
 }
 
 // affectedBy asks what a change can reach. While blocks are blocked, what they read and what they cost is not known:
@@ -29,7 +30,7 @@ func (v *view) affectedBy(what string, d *query.Snapshot) (*affected, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &affected{Blocks: now.Blocks}
+	a := &affected{Blocks: now.Blocks, reached: map[state.BlockID]bool{}}
 	if !allRan(d) {
 		if run := v.lastWhole(d.Step.Number); run != 0 {
 			if then, err := asked(&run); err == nil { // else it did not know the word
@@ -39,6 +40,7 @@ func (v *view) affectedBy(what string, d *query.Snapshot) (*affected, error) {
 		}
 	}
 	for _, b := range a.Blocks {
+		a.reached[b.Block] = true
 		a.Seconds += b.Seconds
 		if b.Seconds == 0 {
 			a.Unknown++
@@ -73,16 +75,15 @@ func allRan(d *query.Snapshot) bool {
 
 // lastWhole returns the last run before a step in which no block failed; 0 if it is not near.
 func (v *view) lastWhole(before state.StepNumber) state.StepNumber {
-	limit := stepsBack
-	log, err := ask[api.Log](v.r.Context(), v.p,
-		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: before + 1})
-	if err != nil {
-		return 0
-	}
-	for _, s := range log.Steps {
-		if s.Run != nil && s.Run.Blocks.Failed == 0 && s.Run.Blocks.Blocked == 0 && s.Run.Blocks.NotReached == 0 {
+	for _, s := range v.runsBefore(before + 1) {
+		if c := &s.Run.Blocks; c.Failed == 0 && c.Blocked == 0 && c.NotReached == 0 {
 			return s.Number
 		}
 	}
 	return 0
+}
+
+// reaches reports whether the change can reach one of some blocks.
+func (a *affected) reaches(blocks []*query.BlockView) bool {
+	return slices.ContainsFunc(blocks, func(b *query.BlockView) bool { return a.reached[b.ID] })
 }

@@ -138,11 +138,7 @@ func (p *Page) beginBisect(session string, r *http.Request) error {
 
 // beginAudit carries out an operation that records nothing. One session has one at a time.
 func (p *Page) beginAudit(session, what string, request verb.Request) error {
-	life := p.Life
-	if life == nil {
-		life = context.Background()
-	}
-	ctx, stop := context.WithCancel(life)
+	ctx, stop := context.WithCancel(p.life())
 	a := &audit{begun: &begun{}, What: what, Since: time.Now(), stop: stop}
 	p.mu.Lock()
 	if old := p.audits[session]; old != nil {

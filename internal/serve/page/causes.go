@@ -43,12 +43,9 @@ func (c *causes) add(node, did string, r state.Reason, was, now *state.ValueInfo
 		if now == nil {
 			now = c.known[valueKey{r.Key, r.Now}]
 		}
-		x.Was, x.Now = described(was, r.Was), described(now, r.Now)
-		switch {
-		case r.Now == "" && (did == "run" || did == "maybe"):
+		x.Was, x.Now = described(was, r.Was), changed(was, r.Was, now, r.Now)
+		if r.Now == "" && (did == "run" || did == "maybe") {
 			x.Now = "not known yet"
-		case x.Was == x.Now && r.Was != r.Now:
-			x.Now = "other content, " + short(r.Now)
 		}
 	}
 	if n := len(c.list); n > 0 {
@@ -74,6 +71,14 @@ func because(did string, r state.Reason) string {
 	return query.Sentence(r)
 }
 
+// otherBlock is the block that is the cause of what a run did with a block; "": it is that block itself, or none.
+func otherBlock(r state.Reason, id state.BlockID) string {
+	if by := blockOf(r.By); by != string(id) {
+		return by
+	}
+	return ""
+}
+
 // of adds the nodes of a block as a snapshot has them.
 func (c *causes) of(b *query.BlockView) []cause {
 	for i := range b.Nodes {
@@ -87,19 +92,21 @@ func (c *causes) of(b *query.BlockView) []cause {
 const stepsBack = 50
 
 // runsBefore returns the runs before a step, the last first.
-func (v *view) runsBefore(step state.StepNumber) (runs []state.StepNumber) {
+func (v *view) runsBefore(step state.StepNumber) []api.LogStep {
 	limit := stepsBack
 	log, err := ask[api.Log](v.r.Context(), v.p,
 		&verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: step})
 	if err != nil {
 		return nil
 	}
-	for _, s := range log.Steps {
-		if s.Run != nil {
-			runs = append(runs, s.Number)
-		}
-	}
-	return runs
+	return slices.DeleteFunc(log.Steps, func(s api.LogStep) bool { return s.Run == nil })
+}
+
+// diff asks how the program differs between two steps.
+func (v *view) diff(from, to state.StepNumber) (*api.Diff, error) {
+	return ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
+		InSession: verb.In(v.Session), From: strconv.Itoa(int(from)), To: strconv.Itoa(int(to)),
+	})
 }
 
 // valuesAround returns what is recorded of the values that differ from those after the run before.
@@ -109,9 +116,7 @@ func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo
 	if len(before) == 0 {
 		return known
 	}
-	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
-		InSession: verb.In(v.Session), From: strconv.Itoa(int(before[0])), To: strconv.Itoa(int(step)),
-	})
+	d, err := v.diff(before[0].Number, step)
 	if err != nil {
 		return known
 	}
@@ -133,7 +138,8 @@ func (v *view) lastCauses(b *query.BlockView, now state.StepNumber) (at state.St
 	if b.RanAt == now && executed(b) {
 		return 0, nil
 	}
-	for _, run := range v.runsBefore(now + 1) {
+	for _, step := range v.runsBefore(now + 1) {
+		run := step.Number
 		then, err := ask[api.QueryBlock](v.r.Context(), v.p, &verb.Query{
 			InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: &run}, Block: string(b.ID),
 		})

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -106,10 +105,7 @@ func (p *Page) begin(session string, request verb.Request, r *http.Request) erro
 	}
 	p.begun[session] = b
 	p.mu.Unlock()
-	ctx := p.Life
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx := p.life()
 	go func() {
 		_, failed := p.operate(ctx, request, nil)
 		last := state.StepNumber(0)

@@ -19,12 +19,17 @@ type failuresData struct {
 	Failing, All int                               // how many fail still, and how many there are
 }
 
+// allFailures asks for all failures of the session.
+func (v *view) allFailures() (*api.Failures, error) {
+	return ask[api.Failures](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Failures: true})
+}
+
 // failing returns the failures because of which a block fails or is blocked now.
 func (v *view) failing(b *query.BlockView) ([]query.Failure, error) {
 	if b.Status != "failed" && b.Status != "blocked" {
 		return nil, nil
 	}
-	d, err := ask[api.Failures](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Failures: true})
+	d, err := v.allFailures()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +41,7 @@ func (v *view) failing(b *query.BlockView) ([]query.Failure, error) {
 
 // failures lists the blocks that failed, with what caused it, what did not fix it, and what did.
 func (v *view) failures() error {
-	d, err := ask[api.Failures](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Failures: true})
+	d, err := v.allFailures()
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ var functions = template.FuncMap{
 	"pastviews": func() []tab { return pastViews },
 	"seconds":   seconds, "size": term.Size, "sentence": query.Sentence,
 	"who": who, "short": short, "difflines": diffLines, "accesses": accesses, "blockof": blockOf, "json": compact,
-	"described": described, "count": term.Plural, "lastline": lastLine, "spent": spentText,
+	"described": described, "changed": changed, "count": term.Plural, "lastline": lastLine, "spent": spentText,
 	"firstcalls": firstCalls, "dollars": dollars, "signed": signed,
 	"causesin": func(v addresser, list any) map[string]any { return map[string]any{"View": v, "List": list} },
 	"when":     func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
@@ -136,6 +136,15 @@ func described(v *state.ValueInfo, d state.Digest) string {
 		return v.Repr
 	}
 	return strings.TrimSpace(v.Type+" "+v.Shape) + " " + short(d)
+}
+
+// changed is a value in a few words beside the one before it.
+func changed(was *state.ValueInfo, from state.Digest, now *state.ValueInfo, to state.Digest) string {
+	text := described(now, to)
+	if from != to && text == described(was, from) {
+		return "other content, " + short(to)
+	}
+	return text
 }
 
 // keyText is a key for people: a variable by its name, all else with its space.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -37,10 +36,9 @@ func (v *view) graph() error {
 		return err
 	}
 	data := &graphData{Total: len(d.Blocks), Focused: v.query.Get("block"), If: v.query.Get("if"),
-		Order: v.query.Has("order"), Modules: v.query.Has("modules")}
+		Order: v.query.Has("order"), Modules: v.query.Has("modules"), Unread: !allRan(d)}
 	whole := newWhole(d, g, data.Order, data.Modules)
 	for i := range d.Blocks {
-		data.Unread = data.Unread || !hasRun(&d.Blocks[i])
 		if string(d.Blocks[i].ID) == data.Focused {
 			data.Names = namesOf(&d.Blocks[i])
 		}
@@ -73,9 +71,7 @@ func (g *graphData) Asked() string {
 
 // Reached reports whether the change that is asked about can reach a node of the drawing.
 func (g *graphData) Reached(id depgraph.NodeID) bool {
-	return g.Affected != nil && slices.ContainsFunc(g.Affected.Blocks, func(d query.Dependent) bool {
-		return slices.ContainsFunc(g.Node(id).Blocks, func(b *query.BlockView) bool { return b.ID == d.Block })
-	})
+	return g.Affected != nil && g.Affected.reaches(g.Node(id).Blocks)
 }
 
 // Map reports whether the drawing is so large that it has a map of itself.

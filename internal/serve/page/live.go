@@ -159,7 +159,7 @@ func (f *follower) stamp(ctx context.Context) (*stamp, *rendering) {
 	if now.Step == f.last.Step || !f.parts {
 		if f.about != nil && now.Failed != f.last.Failed {
 			f.about.Failed = failed
-			now.About, _ = f.about.html() // with another step it is made anew
+			now.About, _ = f.about.html() // the next step brings it, too
 		}
 		return now, nil
 	}

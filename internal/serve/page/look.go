@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
@@ -90,10 +89,7 @@ type span struct{ Text, Before, After string }
 // spans returns a span of shown elements from one on. move makes the place that begins with another one; step is how
 // many a page has.
 func (l *looking) spans(what string, from, shown, all int64, step int, move func(*inspect.Place, int)) span {
-	s := span{Text: term.Plural(int(all), what)}
-	if shown < all && shown > 0 {
-		s.Text = fmt.Sprintf("%ss %d to %d of %d", what, from, from+shown-1, all)
-	}
+	s := span{Text: term.Shown(what, from, shown, all)}
 	place := func(first int64) string {
 		at := l.at
 		move(&at, int(first))
@@ -207,20 +203,15 @@ func (l *looking) array(a *inspect.Array) *grid {
 		}
 		g.Rows, width = append(g.Rows, cells), len(row.Cells)
 	}
-	rows, columns := int64(1), int64(1)
-	if n := len(a.Shape); n > 1 {
-		rows, columns = a.Shape[n-2], a.Shape[n-1]
-	} else if n == 1 {
-		rows = a.Shape[0]
-	}
 	most := inspect.Standard
-	g.Spans = []span{l.spans("row", a.From, int64(len(a.Cells)), rows, most.Rows, toRow)}
+	g.Spans = []span{l.spans("row", a.From, int64(len(a.Cells)), a.Rows(), most.Rows, toRow)}
 	if len(a.Shape) < 2 {
 		g.Heads = append(g.Heads, head{Name: "element", Number: whole.Number})
 	} else {
 		for i := range width {
 			g.Heads = append(g.Heads, head{Name: strconv.Itoa(a.Left + i), Number: whole.Number})
 		}
+		columns := a.Shape[len(a.Shape)-1]
 		g.Spans = append(g.Spans, l.spans("column", int64(a.Left), int64(width), columns, most.Columns, toColumn))
 	}
 	if len(a.Shape) > 2 {

@@ -65,6 +65,14 @@ func (p *Page) begunIn(session string) *begun {
 	return p.begun[session]
 }
 
+// life is the context of what a browser begins.
+func (p *Page) life() context.Context {
+	if p.Life == nil {
+		return context.Background()
+	}
+	return p.Life
+}
+
 // runsOf returns the calls that run a session now.
 func (p *Page) runsOf(session string) []api.ServedRun {
 	if p.Runs == nil {

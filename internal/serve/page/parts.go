@@ -132,16 +132,13 @@ func (v *view) part(b *query.BlockView) (part, error) {
 
 // reasonOf says in a sentence why the last run executed a block, or did not: the reason of the node with most to say.
 func reasonOf(b *query.BlockView) (text, by string) {
-	if text, by = waitsFor(b); text != "" {
-		return text, by
+	if text = waitsFor(b); text != "" {
+		return text, ""
 	}
 	for _, status := range []string{"failed", "blocked", "ran", "not-reached"} {
 		for _, n := range b.Nodes {
 			if n.Status == status && n.Reason.Code != "" && n.Reason.Code != state.ReasonReused {
-				if by = blockOf(n.Reason.By); by == string(b.ID) {
-					by = ""
-				}
-				return because(status, n.Reason), by
+				return because(status, n.Reason), otherBlock(n.Reason, b.ID)
 			}
 		}
 	}
@@ -149,12 +146,12 @@ func reasonOf(b *query.BlockView) (text, by string) {
 }
 
 // waitsFor says why a block must run that has not since: it was edited, or what it read has another value now.
-func waitsFor(b *query.BlockView) (text, by string) {
+func waitsFor(b *query.BlockView) string {
 	switch {
 	case b.Status == "new" && b.Edited != 0:
-		return fmt.Sprintf("edited at step %d, and not run since", b.Edited), ""
+		return fmt.Sprintf("edited at step %d, and not run since", b.Edited)
 	case b.Status != query.StatusStale:
-		return "", ""
+		return ""
 	}
 	var names []string
 	for _, n := range b.Nodes {
@@ -165,7 +162,7 @@ func waitsFor(b *query.BlockView) (text, by string) {
 		}
 	}
 	if len(names) == 0 {
-		return "", ""
+		return ""
 	}
 	verb := " has"
 	if len(names) > 1 {
@@ -175,7 +172,7 @@ func waitsFor(b *query.BlockView) (text, by string) {
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}
-	return strings.Join(names, ", ") + verb + " another value since it ran, or will have", ""
+	return strings.Join(names, ", ") + verb + " another value since it ran, or will have"
 }
 
 // parts answers with the parts that a browser asks for.

@@ -40,11 +40,8 @@ func (v *view) plan() error {
 		if b.Action == "reuse" {
 			continue
 		}
-		x := plannedBlock{PlanBlock: b, Because: because(string(b.Action), b.Reason), By: blockOf(b.Reason.By)}
-		if x.By == string(b.ID) {
-			x.By = ""
-		}
-		data.Blocks = append(data.Blocks, x)
+		data.Blocks = append(data.Blocks,
+			plannedBlock{PlanBlock: b, Because: because(string(b.Action), b.Reason), By: otherBlock(b.Reason, b.ID)})
 	}
 	v.Name, v.Title, v.Data = "plan", "The next run", data
 	return nil

@@ -46,7 +46,9 @@ func newWhole(d *query.Snapshot, g *api.Graph, order, modules bool) *whole {
 		w.place[string(d.Blocks[i].ID)] = i
 	}
 	for _, e := range g.Edges {
-		x := edge{from: w.nodeOf(e.From), to: w.nodeOf(e.To), kind: e.Type, key: e.Key, basis: depgraph.Observed}
+		x := edge{kind: e.Type, key: e.Key, basis: depgraph.Observed}
+		// A module has no block.
+		x.from, x.to = cmp.Or(e.From.Block(), string(e.From)), cmp.Or(e.To.Block(), string(e.To))
 		if e.Hazard != depgraph.Flow.String() {
 			x.hazard = depgraph.Anti
 		}
@@ -72,21 +74,6 @@ func newWhole(d *query.Snapshot, g *api.Graph, order, modules bool) *whole {
 	return w
 }
 
-// nodeOf is what a node of the graph is part of: its block, or itself if it is a module.
-func (w *whole) nodeOf(id depgraph.NodeID) string {
-	if block, _, is := cutLast(string(id), "#"); is && !strings.HasPrefix(string(id), "module:") {
-		return block
-	}
-	return string(id)
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
 // addFiles adds the files that blocks read and no block wrote, and those that blocks wrote.
 func (w *whole) addFiles() {
 	var read, wrote []edge
@@ -94,49 +81,50 @@ func (w *whole) addFiles() {
 		id := string(w.blocks[i].ID)
 		for _, n := range w.blocks[i].Nodes {
 			for _, a := range n.Reads {
-				if a.Key.Space() == "file" && a.By == "" && a.Digest != state.Absent && !ofSystem(a.Key) {
-					read = append(read, edge{from: string(a.Key), to: id, kind: depgraph.EdgeImport, key: a.Key,
-						basis: depgraph.Observed})
+				if isFile(&a) && a.By == "" && !ofSystem(a.Key) {
+					read = append(read, edge{to: id, key: a.Key})
 				}
 			}
 			for _, a := range n.Writes {
-				if a.Key.Space() == "file" && a.Digest != state.Absent {
-					wrote = append(wrote, edge{from: id, to: string(a.Key), kind: depgraph.EdgeImport, key: a.Key,
-						basis: depgraph.Observed})
+				if isFile(&a) {
+					wrote = append(wrote, edge{from: id, key: a.Key})
 				}
 			}
 		}
 	}
-	end := func(e *edge, source bool) *string {
-		if source {
-			return &e.from
-		}
-		return &e.to
+	name := namer(read)
+	for _, e := range read {
+		e.from = name(e.key)
+		w.sources = query.AppendNew(w.sources, e.from)
+		w.addFile(e)
 	}
-	for _, list := range []struct {
-		edges  []edge
-		source bool
-		nodes  *[]string
-	}{{read, true, &w.sources}, {wrote, false, &w.results}} {
-		files := map[string]bool{}
-		for i := range list.edges {
-			files[*end(&list.edges[i], list.source)] = true
-		}
-		for i := range list.edges {
-			at := end(&list.edges[i], list.source)
-			if len(files) > mostFiles {
-				*at = path.Dir(*at) + "/…"
-			}
-			if !list.source {
-				*at = "written " + *at // a file that was read before it was written is both
-			}
-			if !slices.Contains(*list.nodes, *at) {
-				*list.nodes = append(*list.nodes, *at)
-			}
-		}
-		w.edges = append(w.edges, list.edges...)
+	name = namer(wrote)
+	for _, e := range wrote {
+		e.to = "written " + name(e.key) // a file that was read before it was written is both
+		w.results = query.AppendNew(w.results, e.to)
+		w.addFile(e)
 	}
 }
+
+func (w *whole) addFile(e edge) {
+	e.kind, e.basis = depgraph.EdgeImport, depgraph.Observed
+	w.edges = append(w.edges, e)
+}
+
+// namer names the files of edges: each by its key, or by its folder if there are many.
+func namer(edges []edge) func(depgraph.Key) string {
+	files := map[depgraph.Key]bool{}
+	for _, e := range edges {
+		files[e.key] = true
+	}
+	if len(files) > mostFiles {
+		return func(k depgraph.Key) string { return path.Dir(string(k)) + "/…" }
+	}
+	return func(k depgraph.Key) string { return string(k) }
+}
+
+// isFile reports whether a file that was there was read or written.
+func isFile(a *query.AccessView) bool { return a.Key.Space() == "file" && a.Digest != state.Absent }
 
 // ofSystem reports whether a file belongs to the system, such as its time zones.
 func ofSystem(k depgraph.Key) bool {

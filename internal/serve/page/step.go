@@ -44,6 +44,20 @@ type ranBlock struct {
 // mostChanges is how many blocks the view of a step shows.
 const mostChanges = 100
 
+// add adds a block of which something changed.
+func (d *stepData) add(b query.BlockChange) {
+	if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
+		d.Blocks = append(d.Blocks, stepChange{BlockChange: b})
+	}
+}
+
+// cut leaves out what is beyond mostChanges.
+func (d *stepData) cut() {
+	if d.More = len(d.Blocks) - mostChanges; d.More > 0 {
+		d.Blocks = d.Blocks[:mostChanges]
+	}
+}
+
 // step shows what one step changed. A run is compared with the run before it.
 func (v *view) step() error {
 	if v.AtStep == nil {
@@ -80,12 +94,10 @@ func (v *view) compare(n state.StepNumber, data *stepData) error {
 	from, isRun := n-1, data.Entry != nil && data.Entry.Run != nil
 	if isRun {
 		if runs := v.runsBefore(n); len(runs) > 0 {
-			from, data.Since = runs[0], runs[0]
+			from, data.Since = runs[0].Number, runs[0].Number
 		}
 	}
-	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
-		InSession: verb.In(v.Session), From: strconv.Itoa(int(from)), To: strconv.Itoa(int(n)),
-	})
+	d, err := v.diff(from, n)
 	if err != nil {
 		return err
 	}
@@ -96,18 +108,14 @@ func (v *view) compare(n state.StepNumber, data *stepData) error {
 		if isRun {
 			b.Diff = ""
 		}
-		if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
-			data.Blocks = append(data.Blocks, stepChange{BlockChange: b})
-		}
+		data.add(b)
 	}
 	if isRun {
 		if err := v.ranIn(n, data); err != nil {
 			return err
 		}
 	}
-	if data.More = len(data.Blocks) - mostChanges; data.More > 0 {
-		data.Blocks = data.Blocks[:mostChanges]
-	}
+	data.cut()
 	return nil
 }
 
@@ -198,18 +206,14 @@ func (v *view) compareSteps() error {
 	if err != nil {
 		return err
 	}
-	d, err := ask[api.Diff](v.r.Context(), v.p, &verb.Diff{
-		InSession: verb.In(v.Session), From: strconv.Itoa(int(from)), To: strconv.Itoa(int(to)),
-	})
+	d, err := v.diff(from, to)
 	if err != nil {
 		return err
 	}
 	v.Session, v.AtStep = d.Session, &to
 	data := &stepData{Since: from}
 	for _, b := range d.Blocks {
-		if b.Op != "" || b.Diff != "" || b.Outputs != "" || len(b.Values) > 0 {
-			data.Blocks = append(data.Blocks, stepChange{BlockChange: b})
-		}
+		data.add(b)
 	}
 	now, err := v.snapshot()
 	if err != nil {
@@ -224,9 +228,7 @@ func (v *view) compareSteps() error {
 	if err := v.sideBySide(data, after); err != nil {
 		return err
 	}
-	if data.More = len(data.Blocks) - mostChanges; data.More > 0 {
-		data.Blocks = data.Blocks[:mostChanges]
-	}
+	data.cut()
 	v.Name, v.Data = "compare", data
 	v.Title = fmt.Sprintf("From step %d to step %d", from, to)
 	return nil

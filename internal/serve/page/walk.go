@@ -5,28 +5,25 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// walk is where a view of the past stands in the history.
+// walk is the place of a view of the past in the history.
 type walk struct{ At, Last state.StepNumber }
 
 // walked are the views that can be walked from step to step.
 var walked = []string{"program", "graph", "values", "step", "blockpage", "value", "blame"}
 
-// Walk is where the view stands; nil if it is not of the past.
-func (v *view) Walk() (*walk, error) {
+// Walk is the place of the view; nil if it is not of the past.
+func (v *view) Walk() *walk {
 	if v.AtStep == nil || !slices.Contains(walked, v.Name) {
-		return nil, nil
+		return nil
 	}
-	limit := 1
-	d, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit})
-	if err != nil || len(d.Steps) == 0 {
-		return nil, err
+	last := v.p.lastStep(v.r.Context(), v.Session)
+	if last == 0 {
+		return nil
 	}
-	return &walk{At: *v.AtStep, Last: d.Steps[0].Number}, nil
+	return &walk{At: *v.AtStep, Last: last}
 }
 
 // Before is the step before; 0 if there is none.

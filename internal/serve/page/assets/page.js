@@ -358,7 +358,7 @@ if (scrub) {
   };
   let shown = scrub.value;
   let busy = false;
-  const follow = async () => {
+  const show = async () => {
     if (busy) return;
     busy = true;
     while (shown !== scrub.value) {
@@ -377,5 +377,5 @@ if (scrub) {
     busy = false;
   };
   scrub.hidden = false;
-  scrub.addEventListener("input", follow);
+  scrub.addEventListener("input", show);
 }

@@ -227,7 +227,8 @@ function table(value, at, most) {
   const shown = names.slice(left, left + most.columns)
   const apart = Math.ceil(rows.length / SAMPLE)
   /** @type {(row: unknown, name: string) => unknown} */
-  const valueOf = (row, name) => row !== null && typeof row === 'object' && !types.isProxy(row) ? own(row, name) : undefined
+  const valueOf = (row, name) =>
+    row !== null && typeof row === 'object' && !types.isProxy(row) ? own(row, name) : undefined
   const columns = shown.map((name) => {
     const values = []
     for (let i = 0; i < rows.length; i += apart) values.push(valueOf(own(rows, i), name))

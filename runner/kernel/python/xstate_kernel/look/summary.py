@@ -36,8 +36,8 @@ def frequent(values, most):
 
 
 def histogram(numbers, most, low=None, high=None):
-    """Returns the histogram of an array of numbers without missing ones, or None. low and high are texts of the least
-    and the largest, where the numbers stand for something else."""
+    """Returns the histogram of an array of numbers without missing ones, or None. low and high are the texts of the
+    least and the largest where the numbers are those of other values, such as dates."""
     numpy = sys.modules["numpy"]
     if numbers.dtype.kind == "f":
         numbers = numbers[numpy.isfinite(numbers)]
