@@ -48,6 +48,9 @@ type BlockView struct {
 	Error    *state.ExecError `json:"error"`
 	Marks    []string         `json:"marks,omitempty"`
 	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
+
+	// FailedAt is the run that executed what fails, if the block failed; 0: not known. Later runs reused the failure.
+	FailedAt state.StepNumber `json:"-"`
 }
 
 // NodeView is one node of a BlockView.
@@ -233,6 +236,12 @@ func (h *History) view(
 		}
 	}
 	v.Outputs = append([]output.Output{}, output.Join(v.Outputs)...)
+	if v.Status == state.StatusFailed.String() {
+		var err error
+		if v.FailedAt, err = h.failedAt(ctx, kept); err != nil {
+			return v, err
+		}
+	}
 	if stale && (kept.Status == state.StatusRan || kept.Status == state.StatusReused) {
 		v.Status = StatusStale
 		for _, n := range v.Nodes {

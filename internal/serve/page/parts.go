@@ -51,7 +51,7 @@ type blockData struct {
 	Block   *query.BlockView
 	Reason  string           // why the last run did with it what it did
 	By      string           // the block that is the cause
-	Then    state.StepNumber // at which it ran
+	Then    state.StepNumber // at which it was executed
 	Source  template.HTML
 	Outputs []provenance.PageOutput
 }
@@ -60,8 +60,11 @@ type blockData struct {
 func (v *view) blockData(b *query.BlockView) (*blockData, string, error) {
 	data := &blockData{view: v, Block: b}
 	data.Reason, data.By = reasonOf(b)
-	if b.Status == "ran" || b.Status == "failed" { // always, or each run would change all parts
+	switch b.Status { // no other, or each run would change all parts
+	case "ran":
 		data.Then = b.RanAt
+	case "failed":
+		data.Then = b.FailedAt
 	}
 	shown, err := json.Marshal(struct {
 		Title, Dialect, Status, Source, Reason, By string
