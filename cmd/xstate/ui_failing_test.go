@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate/internal/serve"
 )
 
@@ -42,5 +44,43 @@ func TestPageOfOldFailure(t *testing.T) {
 	page := b.shows("/ui/program?session=f.py")
 	if got := link.FindStringSubmatch(article(page, "fails")); len(got) != 2 || got[1] != "at step 11" {
 		t.Errorf("fails after another edit: %q, want at step 11", got)
+	}
+}
+
+// TestPageReasonsOfSource: a block is reached "by its source" through names that its source has. What it read in the
+// last whole run counts where its source is the same, or has the name still.
+func TestPageReasonsOfSource(t *testing.T) {
+	t.Parallel()
+	s := newInServer(t, serve.Options{})
+	program := "# %% load\nrows = [1]\nextra = 5\n# %% add\ndef add(r):\n    r.append(2)\n# %% more\nadd(rows)\n" +
+		"# %% edited\nprint(rows)\n# %% same\nprint(rows, extra)\n# %% calls\ndef show(): print(extra)\n" +
+		"# %% shown\nshow()\n# %% named\nprint(len(rows))\n"
+	s.write("r.py", program)
+	s.done(nil, "run", "r.py") // step 9
+	edits := strings.NewReplacer("rows = [1]", "1 / 0\nrows = [1]", "print(rows)\n", "print(7)\n",
+		"len(rows)", "rows, 1")
+	s.write("r.py", edits.Replace(program))
+	s.do(nil, "run", "r.py")
+	b := newBrowser(t, s, false)
+	chips := func(block string) map[string]string {
+		page := b.shows("/ui/block?session=r.py&block=" + block)
+		_, page, _ = strings.Cut(page, "<h2>If this changes</h2>")
+		page, _, _ = strings.Cut(page, "</ul>")
+		found := map[string]string{}
+		for _, m := range regexp.MustCompile(`<li><a [^>]*>(\w+)</a>(.*?)</li>`).FindAllStringSubmatch(page, -1) {
+			text := regexp.MustCompile(`<span class="time">[^<]*</span>|<[^>]*>`).ReplaceAllString(m[2], "")
+			found[m[1]] = strings.Join(strings.Fields(text), " ")
+		}
+		return found
+	}
+	want := map[string]string{"load": "", "more": "perhaps, by its source rows",
+		"same": "perhaps, by its source extra rows", "shown": "perhaps extra", "named": "perhaps, by its source rows"}
+	if d := cmp.Diff(want, chips("load")); d != "" {
+		t.Errorf("load reaches (-want +got):\n%s", d)
+	}
+	const then = "as in the run of step 9 rows"
+	want = map[string]string{"more": "", "same": then, "named": then}
+	if d := cmp.Diff(want, chips("more")); d != "" {
+		t.Errorf("more reaches (-want +got):\n%s", d)
 	}
 }

@@ -44,7 +44,7 @@ func (v *view) graph() error {
 		}
 	}
 	if asked := data.Asked(); asked != "" {
-		if data.Affected, err = v.affectedBy(asked, d); err != nil {
+		if data.Affected, err = v.affectedBy(asked, d, v.wholeRunBefore(d)); err != nil {
 			return err
 		}
 	}

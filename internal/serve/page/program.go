@@ -119,7 +119,7 @@ func (v *view) block() error {
 		data.Did.of(one.Block)
 	}
 	if d, err := v.snapshot(); err == nil {
-		data.Affected, _ = v.affectedBy(id, d) // a block without nodes affects nothing
+		data.Affected, _ = v.affectedBy(id, d, v.wholeRunBefore(d)) // a block without nodes affects nothing
 	}
 	versions, err := ask[api.QueryVersion](v.r.Context(), v.p,
 		&verb.Query{InSession: verb.In(v.Session), Version: id})
