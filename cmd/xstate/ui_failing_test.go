@@ -84,3 +84,24 @@ func TestPageReasonsOfSource(t *testing.T) {
 		t.Errorf("more reaches (-want +got):\n%s", d)
 	}
 }
+
+// TestPageGraphWhileBlocked: a block that edits a value in place keeps its line to the blocks that read the value while
+// it is blocked, unless one of them has another source that does not name it.
+func TestPageGraphWhileBlocked(t *testing.T) {
+	t.Parallel()
+	s := newInServer(t, serve.Options{})
+	program := "# %% load\nrows = [1]\n# %% add\ndef add(r):\n    r.append(2)\n# %% more\nadd(rows)\n" +
+		"# %% sum\nprint(sum(rows))\n# %% edited\nprint(rows)\n"
+	s.write("g.py", program)
+	s.done(nil, "run", "g.py") // step 6
+	b := newBrowser(t, s, false)
+	const line, other = `data-from="more" data-to="sum"`, `data-from="more" data-to="edited"`
+	b.shows("/ui/graph?session=g.py", `class="edge symbol solid" `+line, other)
+	s.write("g.py", strings.NewReplacer("[1]", "[1 / 0]", "print(rows)", "print(7)").Replace(program))
+	s.do(nil, "run", "g.py")
+	page := b.shows("/ui/graph?session=g.py", `class="edge symbol dashed" `+line, "symbol, as in the run of step 6",
+		"or as in the run of step 6")
+	if strings.Contains(page, other) {
+		t.Errorf("edited reads no rows any more:\n%s", page)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -19,9 +20,10 @@ type graphData struct {
 	If       string // the name, file or node that is asked about; "": the block that is chosen
 	Names    []string
 	Affected *affected
-	Unread   bool // blocks have not run, and what they will read is predicted
-	Order    bool // what is only about the order of effects is drawn, too
-	Modules  bool // the imported modules are
+	Unread   bool      // blocks have not run, and what they will read is predicted
+	Last     *wholeRun // from which that is completed; nil: from none
+	Order    bool      // what is only about the order of effects is drawn, too
+	Modules  bool      // the imported modules are
 }
 
 // graph draws what blocks read of one another and of files, and what a change would affect.
@@ -30,21 +32,25 @@ func (v *view) graph() error {
 	if err != nil {
 		return err
 	}
-	moment := verb.Moment{AtStep: v.AtStep}
-	g, err := ask[api.Graph](v.r.Context(), v.p, &verb.Graph{InSession: verb.In(v.Session), Moment: moment})
+	g, err := v.graphAt(v.AtStep)
 	if err != nil {
 		return err
 	}
 	data := &graphData{Total: len(d.Blocks), Focused: v.query.Get("block"), If: v.query.Get("if"),
-		Order: v.query.Has("order"), Modules: v.query.Has("modules"), Unread: !allRan(d)}
+		Order: v.query.Has("order"), Modules: v.query.Has("modules"), Unread: !allRan(d), Last: v.wholeRunBefore(d)}
 	whole := newWhole(d, g, data.Order, data.Modules)
+	if data.Last != nil {
+		if then, err := v.graphAt(&data.Last.Step); err == nil { // else its record is gone
+			data.Last.addEdges(whole, then)
+		}
+	}
 	for i := range d.Blocks {
 		if string(d.Blocks[i].ID) == data.Focused {
 			data.Names = namesOf(&d.Blocks[i])
 		}
 	}
 	if asked := data.Asked(); asked != "" {
-		if data.Affected, err = v.affectedBy(asked, d, v.wholeRunBefore(d)); err != nil {
+		if data.Affected, err = v.affectedBy(asked, d, data.Last); err != nil {
 			return err
 		}
 	}
@@ -59,6 +65,12 @@ func (v *view) graph() error {
 	data.Drawing = data.sketch.draw()
 	v.Name, v.Title, v.Data = "graph", "Graph", data
 	return nil
+}
+
+// graphAt asks for the dependencies after a step; nil: the last.
+func (v *view) graphAt(step *state.StepNumber) (*api.Graph, error) {
+	return ask[api.Graph](v.r.Context(), v.p,
+		&verb.Graph{InSession: verb.In(v.Session), Moment: verb.Moment{AtStep: step}})
 }
 
 // Asked is what may change: the name that is asked about, or else the chosen block.

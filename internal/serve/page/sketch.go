@@ -37,6 +37,7 @@ type edge struct {
 	key      depgraph.Key
 	basis    depgraph.Basis
 	hazard   depgraph.Hazard
+	then     state.StepNumber // the run that showed it, if the last one did not reach it
 }
 
 // newWhole collects the edges of a program. What a block that has run only may read is left out: what it read is known.
@@ -246,12 +247,19 @@ func (p *sketch) addEdges(w *whole, into map[string]depgraph.NodeID) {
 			p.list = append(p.list, dependency{From: p.nodes[from].Name, To: p.nodes[to].Name})
 		}
 		p.list[i].Keys = query.AppendNew(p.list[i].Keys, string(e.key))
-		kind := string(e.kind) + ", observed"
-		if e.basis == depgraph.Predicted {
-			kind = string(e.kind) + ", predicted"
-		}
-		p.list[i].Kinds = query.AppendNew(p.list[i].Kinds, kind)
+		p.list[i].Kinds = query.AppendNew(p.list[i].Kinds, e.text())
 	}
+}
+
+// text is the kind of a dependency, and by what it is known.
+func (e *edge) text() string {
+	switch {
+	case e.then != 0:
+		return fmt.Sprintf("%s, as in the run of step %d", e.kind, e.then)
+	case e.basis == depgraph.Predicted:
+		return string(e.kind) + ", predicted"
+	}
+	return string(e.kind) + ", observed"
 }
 
 // near returns the blocks that a block depends on, and that depend on it, in two steps each at most.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -46,6 +47,35 @@ func (v *view) wholeRunBefore(d *query.Snapshot) *wholeRun {
 // that names the key.
 func (w *wholeRun) holds(b *query.BlockView, k depgraph.Key) bool {
 	return w.versions[b.ID] == b.Version || names(b.Source, k)
+}
+
+// addEdges adds what blocks that have not run took in the run from others that have not, or that fail, as far as it may
+// hold. A source seldom says which values a call changes in place.
+func (w *wholeRun) addEdges(to *whole, then *api.Graph) {
+	known := map[[2]string]map[depgraph.Key]bool{}
+	for _, e := range to.edges {
+		ends := [2]string{e.from, e.to}
+		if known[ends] == nil {
+			known[ends] = map[depgraph.Key]bool{}
+		}
+		known[ends][e.key] = true
+	}
+	for _, e := range then.Edges {
+		x := edge{from: e.From.Block(), to: e.To.Block(), kind: e.Type, key: e.Key, basis: depgraph.Predicted,
+			then: w.Step}
+		from, is := to.place[x.from]
+		at, both := to.place[x.to]
+		if !is || !both || x.from == x.to || known[[2]string{x.from, x.to}][x.key] ||
+			e.Hazard != depgraph.Flow.String() || e.Evidence == depgraph.Predicted.String() {
+			continue
+		}
+		writer, reader := &to.blocks[from], &to.blocks[at]
+		if hasRun(reader) || hasRun(writer) && writer.Status != "failed" || !w.holds(writer, x.key) ||
+			!w.holds(reader, x.key) {
+			continue
+		}
+		to.edges = append(to.edges, x)
+	}
 }
 
 // allRan reports whether what each block reads is known from its execution.
