@@ -36,7 +36,7 @@ type Explanation struct {
 // NodeReason is one node with its action and the reason for it.
 type NodeReason struct {
 	Name string `json:"node"`
-	// Action is a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block).
+	// Action is a status (ran, reused, …) or what a plan intends (run, maybe, reuse, fail, block, skip).
 	Action   string           `json:"action"`
 	Reason   state.Reason     `json:"reason"`
 	WasValue *state.ValueInfo `json:"was_value,omitempty"` // the value of digest Reason.Was, if it is recorded
@@ -105,7 +105,7 @@ func (s *Session) Why(
 		for j, n := range next[i].Nodes {
 			r := NodeReason{
 				Name:    query.NodeName(id, j, state.Statements(next[i].Nodes), n.Facts.Label()),
-				Action:  string(n.Action),
+				Action:  string(nodeAction(&n)),
 				Reason:  n.Reason,
 				Seconds: n.Seconds,
 			}
@@ -116,6 +116,14 @@ func (s *Session) Why(
 		}
 	}
 	return x, nil, nil
+}
+
+// nodeAction is what a plan intends for a node; fail if what it reuses is a failure.
+func nodeAction(n *runner.PlanNode) runner.Action {
+	if n.Action == runner.ActReuse && n.Last != nil && n.Last.Failure() != nil {
+		return runner.ActFail
+	}
+	return n.Action
 }
 
 // runAt returns the step whose values a block's reasons refer to.

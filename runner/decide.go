@@ -20,7 +20,7 @@ const (
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 	ActSkip  Action = "skip" // an earlier block ends the program
-	ActFail  Action = "fail" // for a block alone: its failure is reused
+	ActFail  Action = "fail" // of a block, or of a node as it is explained: its failure is reused
 	ActNone  Action = ""     // the program has left nothing for its end, which this is
 )
 

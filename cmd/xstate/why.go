@@ -115,11 +115,15 @@ func (w *printer) printWhy(x *xstate.Explanation) {
 	if len(x.Next) == 0 {
 		return
 	}
-	stale := false
+	stale, fails := false, false
 	for _, n := range x.Next {
-		stale = stale || n.Action != "reuse"
+		fails = fails || n.Action == "fail" // what comes after it in the block is blocked
+		stale = stale || n.Action != "reuse" && n.Action != "fail" && !(fails && n.Action == "block")
 	}
 	switch {
+	case !stale && fails:
+		w.ui.Print("now: up to date, the next run would fail as before\n")
+		return
 	case !stale:
 		w.ui.Print("now: up to date, the next run would reuse it\n")
 		return
@@ -149,6 +153,7 @@ func whyHead(u *term.UI, x *xstate.Explanation) string {
 // verbs says actions in words.
 var verbs = map[string]string{
 	"run": "would run", "maybe": "may run", "reuse": "would be reused", "block": "would not run",
+	"fail": "would fail as before",
 	"new":  "was not reached",
 	"skip": "would not be reached", "not-reached": "was not reached",
 	"blocked": "did not run", "reused": "was reused",

@@ -101,16 +101,6 @@ func (v *view) block() error {
 				data.Next.add(n.Name, n.Action, n.Reason, n.WasValue, n.NowValue)
 			}
 		}
-		failing := map[string]string{}
-		for _, n := range one.Block.Nodes {
-			failing[n.Name] = n.Status
-		}
-		for i, x := range data.Next.list {
-			if x.Did == "reuse" && failing[x.Parts] == "failed" {
-				data.Next.list[i].Did = "fail"
-				data.Next.list[i].Because = because("fail", state.Reason{Code: state.ReasonReused})
-			}
-		}
 		if data.Failing, err = v.failing(one.Block); err != nil {
 			return err
 		}
