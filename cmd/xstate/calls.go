@@ -45,7 +45,7 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.Waiting, "waiting", false, "only calls that wait for a decision")
+	flags.BoolVar(&f.Waiting, "waiting", false, "only calls of the present program that wait for a decision")
 	flags.StringVar(&f.Tool, "tool", "", "only calls of this `TOOL` or model")
 	flags.StringVar(&f.Block, "block", "", "only calls of this `BLOCK`")
 	flags.Var(stepNumber{&f.Since}, "since", "only calls of runs after this `STEP`")

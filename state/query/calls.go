@@ -9,7 +9,7 @@ import (
 
 // CallFilter says which calls are wanted. The zero value wants all.
 type CallFilter struct {
-	Waiting bool             // those that wait for a decision
+	Waiting bool             // those that wait for a decision, and that the present program makes
 	Tool    string           // those of this tool or model
 	Block   state.BlockID    // those that this block made
 	Since   state.StepNumber // those that were made after this step
@@ -30,7 +30,11 @@ type CallView struct {
 // Calls returns the calls that the session made, and those of other sessions that its present program is served, the
 // newest first.
 func (h *History) Calls(ctx context.Context, f CallFilter) ([]CallView, error) {
-	used, err := h.callsUsed(ctx)
+	blocks, _, err := h.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := h.callsUsed(blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +48,7 @@ func (h *History) Calls(ctx context.Context, f CallFilter) ([]CallView, error) {
 		if h.store.Serves(c, lineage) {
 			v.Used = used[c.Place()]
 		}
-		if (v.Used || !v.Served) && f.wants(c) {
+		if (v.Used || !v.Served && (!f.Waiting || mayMake(blocks, c))) && f.wants(c) {
 			found = append(found, v)
 		}
 		return true
@@ -53,12 +57,17 @@ func (h *History) Calls(ctx context.Context, f CallFilter) ([]CallView, error) {
 	return found, err
 }
 
-// callsUsed returns the places of the calls that the results of the present program depend on.
-func (h *History) callsUsed(ctx context.Context) (map[state.CallPlace]bool, error) {
-	blocks, _, err := h.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
+// mayMake reports whether a program may make a call on which none of its results depends: the block has not run since,
+// or not in its present version.
+func mayMake(blocks []state.ProgramBlock, c *state.Call) bool {
+	return slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool {
+		return b.ID == c.Caller.Block &&
+			(b.Before == nil || b.Before.RanAt < b.Before.Edited || b.Before.RanAt <= c.Caller.Step)
+	})
+}
+
+// callsUsed returns the places of the calls that the results of a program depend on.
+func (h *History) callsUsed(blocks []state.ProgramBlock) (map[state.CallPlace]bool, error) {
 	used := map[state.CallPlace]bool{}
 	for _, b := range blocks {
 		if b.Before == nil || b.Before.RanAt < b.Before.Edited {

@@ -47,8 +47,12 @@ func (v *view) agents() error {
 		return err
 	}
 	v.Session = calls.Session
-	data := &agentsData{Waiting: v.waiting(calls.Calls), Total: calls.Total}
 	in := verb.In(v.Session)
+	asked, err := ask[api.Calls](v.r.Context(), v.p, &verb.Calls{InSession: in, Waiting: true})
+	if err != nil {
+		return err
+	}
+	data := &agentsData{Waiting: v.waiting(asked.Calls, calls.Calls), Total: calls.Total}
 	if data.Credit, err = ask[api.Credit](v.r.Context(), v.p, &verb.Credit{InSession: in}); err != nil {
 		return err
 	}
@@ -97,16 +101,14 @@ func (v *view) callTree(data *agentsData) error {
 	return nil
 }
 
-// waiting returns the calls that wait, each with those that happened before it, the last first.
-func (v *view) waiting(calls []api.CallRow) (list []waitingCall) {
-	for i := range calls {
-		c := &calls[i]
-		if c.State != string(state.CallWaiting) {
-			continue
-		}
+// waiting returns the calls that wait, each with those of all that happened before it, the last first.
+func (v *view) waiting(asked, all []api.CallRow) (list []waitingCall) {
+	for i := range asked {
+		c := &asked[i]
 		w := waitingCall{CallRow: *c, Undo: undoText(c.Class)}
-		for j := i + 1; j < len(calls) && len(w.Before) < callsShown; j++ {
-			if b := &calls[j]; b.State != string(state.CallWaiting) && !b.Served {
+		at := slices.IndexFunc(all, func(x api.CallRow) bool { return x.Call == c.Call })
+		for j := at + 1; j < len(all) && len(w.Before) < callsShown; j++ {
+			if b := &all[j]; b.State != string(state.CallWaiting) && !b.Served {
 				w.Before = append(w.Before, earlierCall{*b, v.undoOf(b)})
 			}
 		}
