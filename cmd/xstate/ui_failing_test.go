@@ -105,3 +105,40 @@ func TestPageGraphWhileBlocked(t *testing.T) {
 		t.Errorf("edited reads no rows any more:\n%s", page)
 	}
 }
+
+// TestPageSaysWhyOnce: a block that later runs reused has one table of causes, with the step of its run, and the step
+// of a run leads to the edits before it.
+func TestPageSaysWhyOnce(t *testing.T) {
+	t.Parallel()
+	s := servedProgram(t)
+	program := pageProgram + "# %% last\nlast = 1\n"
+	s.write("p.py", program)
+	s.done(nil, "run", "p.py") // step 5
+	b := newBrowser(t, s, false)
+	const causes = "<th>did</th>"
+	page := b.shows("/ui/block?session=p.py&block=total",
+		`<h2>Why it ran, at <a href="/ui/step?session=p.py&amp;step=3"`)
+	if n := strings.Count(page, causes); n != 1 {
+		t.Errorf("total has %d tables of causes, want one:\n%s", n, page)
+	}
+	page = b.shows("/ui/block?session=p.py&block=last", "<h2>Why</h2>")
+	if n := strings.Count(page, causes); n != 1 || strings.Contains(page, "Why it ran") {
+		t.Errorf("last has %d tables of causes, want one:\n%s", n, page)
+	}
+	page = b.shows("/ui/step?session=p.py&step=5", "Edits since the run before")
+	_, page, _ = strings.Cut(page, "Edits since the run before")
+	page, _, _ = strings.Cut(page, "</ul>")
+	if strings.Count(page, "<li>") != 1 || !strings.Contains(page, `/ui/step?session=p.py&amp;step=4"`) {
+		t.Errorf("the edits of step 5, want step 4 alone:\n%s", page)
+	}
+
+	// A failure that a run reused has both: why it is as it is, and why it was executed.
+	s.write("p.py", strings.Replace(program, "last = 1", "last = 1 / 0", 1))
+	s.do(nil, "run", "p.py") // step 7
+	s.write("p.py", strings.NewReplacer("last = 1", "last = 1 / 0", "3]", "4]").Replace(program))
+	s.do(nil, "run", "p.py") // step 9
+	page = b.shows("/ui/block?session=p.py&block=last", "<h2>Why</h2>", "it failed before", `step=7">step 7</a>`)
+	if n := strings.Count(page, causes); n != 2 {
+		t.Errorf("last has %d tables of causes, want two:\n%s", n, page)
+	}
+}

@@ -128,15 +128,19 @@ func (v *view) valuesAround(step state.StepNumber) map[valueKey]*state.ValueInfo
 	return known
 }
 
-// lastCauses says why a block ran when it last ran, and at which step, if the run at now did not execute it.
+// lastCauses says at which step a block ran last, if the run at now did not execute it, and why. There is no list if a
+// later run recorded nothing else: the block has these causes still.
 func (v *view) lastCauses(b *query.BlockView, now state.StepNumber) (at state.StepNumber, list []cause) {
 	executed := func(b *query.BlockView) bool {
 		return slices.ContainsFunc(b.Nodes, func(n query.NodeView) bool {
 			return n.Trace != "" && n.Reason.Code != state.ReasonReused
 		})
 	}
-	if b.RanAt == now && executed(b) {
+	switch {
+	case executed(b) && b.RanAt == now:
 		return 0, nil
+	case executed(b):
+		return b.RanAt, nil
 	}
 	for _, step := range v.runsBefore(now + 1) {
 		run := step.Number

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -105,7 +106,7 @@ func (v *view) block() error {
 			return err
 		}
 	} else {
-		data.Did.known = v.valuesAround(one.Step.Number)
+		data.Did.known = v.valuesAround(cmp.Or(one.Block.RanAt, one.Step.Number))
 		data.Did.of(one.Block)
 	}
 	if d, err := v.snapshot(); err == nil {
@@ -124,11 +125,11 @@ func (v *view) block() error {
 type blockPage struct {
 	*api.QueryBlock
 	Part      part
-	Did, Next causes  // of the last run, and of the next
-	Then      []cause // when it last ran, if the last run did not execute it
-	RanAt     state.StepNumber
-	Unplanned string          // why it is not known what the next run would do
-	Failing   []query.Failure // why it fails, or is blocked
+	Did, Next causes           // of the last run, and of the next
+	Then      []cause          // when it last ran, if those are others
+	RanAt     state.StepNumber // when it last ran, if the last run did not execute it
+	Unplanned string           // why it is not known what the next run would do
+	Failing   []query.Failure  // why it fails, or is blocked
 	Affected  *affected
 	Versions  []query.VersionView
 }

@@ -19,6 +19,7 @@ type stepData struct {
 	Entry  *query.Entry
 	Blocks []stepChange // what it changed
 	Parts  []query.PatchView
+	Edits  []query.Entry    // since the run before a run, the last first
 	Run    []ranBlock       // what a run did with blocks that it did not reuse
 	Since  state.StepNumber // a run is compared with this run before it; 0: it is the first
 	Reused int              // by a run
@@ -111,12 +112,32 @@ func (v *view) compare(n state.StepNumber, data *stepData) error {
 		data.add(b)
 	}
 	if isRun {
+		data.Edits = v.editsBefore(n, data.Since)
 		if err := v.ranIn(n, data); err != nil {
 			return err
 		}
 	}
 	data.cut()
 	return nil
+}
+
+// mostEdits is how many edits the view of a run shows.
+const mostEdits = 20
+
+// editsBefore returns what changed the program, or decided about a call, after one run and before another.
+func (v *view) editsBefore(run, since state.StepNumber) (edits []query.Entry) {
+	limit := stepsBack
+	log, err := ask[api.Log](v.r.Context(), v.p, &verb.Log{InSession: verb.In(v.Session), Limit: &limit, After: run})
+	if err != nil {
+		return nil
+	}
+	for _, s := range log.Steps {
+		is := query.IsEdit(s.Kind) || s.Kind == state.KindRollback || s.Kind == state.KindApprove
+		if is && s.Number > since && len(edits) < mostEdits {
+			edits = append(edits, s.Entry)
+		}
+	}
+	return edits
 }
 
 // ranIn lists the blocks that a run did not reuse, and compares what they put out.
