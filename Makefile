@@ -12,6 +12,7 @@
 # make page     the page of xstate ui in Chromium, which must be installed, and the pictures of docs/ui.md
 # make cells    public notebooks and EDITS edits of each in Jupyter, beside ipykernel and marimo: half an hour
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
+# make remote   bazel-remote on loopback with an empty cache; it prints its address, and ends by Ctrl-C
 # make adapters  the adapters of the Python client with their frameworks, which it installs into build/adapters
 # make executors  the same adapters against the frameworks' own executors of code, into docs/benchmarks.md
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
@@ -90,6 +91,9 @@ adapters: build
 executors: build
 	.ci/executors bin/xstate $(PYTHON)
 
+remote:
+	.ci/remote
+
 bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
@@ -133,5 +137,5 @@ clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz faults readme lab cells notebooks adapters \
-	executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
+	remote executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean
