@@ -96,7 +96,7 @@ func runTool(t *testing.T, archive *txtar.Archive) {
 	if r.edit == "" {
 		return
 	}
-	r.shell(t, r.edit)
+	r.makeEdit(t)
 	r.edited = true
 	r.step(t, session, "an input edited", []string{"tool", "result"})
 	r.step(t, session, "again", nil)
@@ -150,7 +150,7 @@ func (r *toolRun) plain(t *testing.T) (string, map[string]string) {
 	fresh.folder = t.TempDir()
 	fresh.write(t)
 	if r.edited {
-		fresh.shell(t, r.edit)
+		fresh.makeEdit(t)
 	}
 	cmd := exec.Command(r.python(), "-c", fmt.Sprintf(toolProgram, r.greeting))
 	cmd.Dir, cmd.Env = fresh.folder, append(slices.Clone(r.env), "PYTHONHASHSEED=0")
@@ -218,6 +218,23 @@ func (r *toolRun) takeBack(t *testing.T) {
 			}
 		}
 		if err := os.Chtimes(path, r.age, r.age); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// makeEdit makes the edit. The files then have the same times whenever it is called: a program may print them.
+func (r *toolRun) makeEdit(t *testing.T) {
+	t.Helper()
+	r.shell(t, r.edit)
+	for _, f := range r.files {
+		path := filepath.Join(r.folder, f.Name)
+		info, err := os.Stat(path)
+		if err != nil || info.ModTime().Equal(r.age) {
+			continue // the edit removed it, or left it alone
+		}
+		later := r.age.Add(time.Minute)
+		if err := os.Chtimes(path, later, later); err != nil {
 			t.Fatal(err)
 		}
 	}
