@@ -59,6 +59,12 @@ func (d *Digest) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
+// IsContent reports whether d has the form of the SHA-256 of a content.
+func (d Digest) IsContent() bool {
+	_, ok := d.raw()
+	return ok
+}
+
 func (d Digest) raw() ([]byte, bool) {
 	if len(d) != 2*sha256.Size {
 		return nil, false
@@ -117,6 +123,12 @@ func must[T any](v T, err error) T {
 
 // encode panics if v cannot be encoded. The record types of this package always can.
 func encode(v any) []byte { return must(encoding.Marshal(v)) }
+
+// Encode returns a record of another package in the encoding of the store. It panics if v cannot be encoded.
+func Encode(v any) []byte { return encode(v) }
+
+// Decode is the inverse of Encode.
+func Decode(data []byte, v any) error { return decode(data, v) }
 
 // callDecoding reads calls of an archive, where a byte can be an element that takes a hundred in memory. No call has so
 // many attempts and former outcomes.

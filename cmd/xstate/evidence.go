@@ -19,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -223,7 +224,7 @@ func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evi
 	if err != nil {
 		return nil, err
 	}
-	key, err := provenance.PrivateKey(text)
+	key, err := keys.Private(text)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
@@ -53,7 +54,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if err != nil {
 		return err
 	}
-	key, err := provenance.PublicKey(text)
+	key, err := keys.Public(text)
 	if err != nil {
 		return err
 	}
@@ -80,14 +81,14 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 			api.VerifiedStatement{
 				Version:   api.Version,
 				Verified:  true,
-				KeyID:     provenance.KeyID(key),
+				KeyID:     keys.ID(key),
 				Statement: st,
 				Files:     files,
 			},
 		)
 	} else {
 		a.printStatement(st, files)
-		a.ui.Talk("the signature verifies, by key %s", term.Short(provenance.KeyID(key)))
+		a.ui.Talk("the signature verifies, by key %s", term.Short(keys.ID(key)))
 	}
 	if err == nil && differs {
 		a.ui.Talk("some files differ from the statement")

@@ -26,6 +26,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -420,7 +421,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		if err != nil {
 			return err
 		}
-		if options.Key, err = provenance.PrivateKey(text); err != nil {
+		if options.Key, err = keys.Private(text); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
@@ -54,7 +55,7 @@ func (a *app) importOptions(f importFlags) (o provenance.ImportOptions, err erro
 	}
 	text, err := a.readKey(f.key)
 	if err == nil {
-		o.Key, err = provenance.PublicKey(text)
+		o.Key, err = keys.Public(text)
 	}
 	return o, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -79,7 +80,7 @@ var classes = byCode(map[Class][]state.Code{
 		state.Code(patch.CodeNotebook), state.Code(patch.CodeLanguage), state.Code(patch.CodeUnsupported),
 		state.Code(patch.CodeUnwritable), state.Code(patch.CodePatch),
 		state.CodeSessionExists, state.CodeInvalid, state.CodeArtifactCycle, query.CodeExpression,
-		query.CodeNotExecuted, provenance.CodeKey, provenance.CodeStatement, xstate.CodeNothing,
+		query.CodeNotExecuted, keys.CodeUnusable, provenance.CodeStatement, xstate.CodeNothing,
 		replay.CodeUnchanged, private.CodeNotPrivate, runner.CodeNotKept, runner.CodeForeignValue,
 		runner.CodeNoStdin, kernel.CodeUnknownLanguage, kernel.CodeChanged, python.CodeTooOld, python.CodeBroken,
 		node.CodeTooOld, node.CodeBroken, journal.CodeArguments, journal.CodeResult, journal.CodeEffects,

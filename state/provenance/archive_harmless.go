@@ -2,7 +2,6 @@ package provenance
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,7 +38,7 @@ func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
 				Hint:    "no session has such a name; get the archive again from who made it; nothing was imported",
 			}
 		}
-		if trust.Tier == state.TierForeign && !isPlainPath(s.Name) {
+		if trust.Tier == state.TierForeign && !state.IsPlainPath(s.Name) {
 			return &state.Error{
 				Code:    state.CodeInvalid,
 				Message: fmt.Sprintf("the archive names a session %q, which is no program in this folder", s.Name),
@@ -53,40 +52,4 @@ func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
 // deceives reports whether a terminal shows something else for a character, or does something.
 func deceives(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
-}
-
-// isPlainPath reports whether a path with slashes stays in its folder, and names nothing hidden, as are the store and
-// the hooks of a repository, and no settings of xstate.
-func isPlainPath(name string) bool {
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return false
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".") || strings.EqualFold(part, "xstate.toml") {
-			return false
-		}
-	}
-	return true
-}
-
-// symlink begins what a trace has for a symbolic link; see basestate.Symlink.
-const symlink = "symlink:"
-
-// staysInside reports whether all files that a trace writes are plain ones of its workspace. A run that reuses a trace
-// writes them without the program.
-func staysInside(t *state.Trace) bool {
-	for _, w := range t.Writes {
-		switch w.Key.Space() {
-		case "file", "mode", "stat", "dir":
-			if target, is := strings.CutPrefix(string(w.Digest), symlink); !isPlainPath(w.Key.Name()) ||
-				is && !isPlainPath(target) {
-				return false
-			}
-		case "link": // by the name of the file that it is linked to
-			if !isPlainPath(w.Key.Name()) || w.Digest != state.Absent && !isPlainPath(string(w.Digest)) {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 )
 
 // Imported is the outcome of an import.
@@ -130,7 +131,7 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile, o ImportOpt
 func (f *ArchiveFile) trust(o ImportOptions) (state.Trust, error) {
 	switch {
 	case o.Key != nil:
-		return state.Trust{Tier: state.TierTrusted, Signer: KeyID(o.Key)}, f.verifySignature(o.Key)
+		return state.Trust{Tier: state.TierTrusted, Signer: keys.ID(o.Key)}, f.verifySignature(o.Key)
 	case o.Trust:
 		return state.Trust{Tier: state.TierTrusted}, nil
 	}
@@ -390,7 +391,7 @@ func (in *importer) trace(name string, d state.Digest) (bool, error) {
 		return false, nil
 	}
 	t, err := state.DecodeTrace(data)
-	if err != nil || t.Identity() != d || in.trust.Tier == state.TierForeign && !staysInside(&t) {
+	if err != nil || t.Identity() != d || in.trust.Tier == state.TierForeign && !t.StaysInside() {
 		return false, nil
 	}
 	if have, known, err := in.store.Trace(d); known && have.Tier != state.TierForeign || err != nil {

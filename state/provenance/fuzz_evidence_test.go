@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
@@ -49,11 +50,11 @@ func FuzzKeys(f *testing.F) {
 	)
 	f.Add([]byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, private := provenance.PrivateKey(text)
-		_, public := provenance.PublicKey(text)
+		_, private := keys.Private(text)
+		_, public := keys.Public(text)
 		for _, err := range []error{private, public} {
-			if err != nil && state.CodeOf(err) != provenance.CodeKey {
-				t.Errorf("%q: %v, want code %s", text, err, provenance.CodeKey)
+			if err != nil && state.CodeOf(err) != keys.CodeUnusable {
+				t.Errorf("%q: %v, want code %s", text, err, keys.CodeUnusable)
 			}
 		}
 		if private == nil && public == nil {

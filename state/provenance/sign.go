@@ -4,121 +4,25 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
-	"golang.org/x/crypto/ssh"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Statements are signed in a DSSE envelope (Dead Simple Signing Envelope 1.0) with Ed25519 keys (RFC 8032), as openssl
-// (PKCS #8, RFC 8410) and ssh-keygen write them. The id of a key is the SHA-256 of its public part in DER. It is a
+// Statements are signed in a DSSE envelope (Dead Simple Signing Envelope 1.0), see package keys. The id of a key is a
 // hint for people: the verifier names the key that it trusts.
 
 const payloadType = "application/vnd.in-toto+json"
 
-const (
-	CodeKey       state.Code = "key-unusable"      // it is not an Ed25519 key, or not the half that is needed
-	CodeSignature state.Code = "signature-invalid" // there is none by this key for these bytes
-)
-
-func badKey(hint, format string, args ...any) error {
-	return &state.Error{Code: CodeKey, Message: "the key cannot be used: " + fmt.Sprintf(format, args...), Hint: hint}
-}
-
-const (
-	hintPrivate = "make one with: openssl genpkey -algorithm ed25519 -out key.pem"
-	hintPublic  = "its public half: openssl pkey -in key.pem -pubout -out pub.pem, or the .pub file of ssh-keygen"
-)
-
-// PrivateKey reads a key to sign with: PKCS #8 or OpenSSH, in PEM.
-func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
-	block, _ := pem.Decode(text)
-	if block == nil {
-		if _, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
-			return nil, badKey(hintPrivate, "it is a public key, and signing needs the private one")
-		}
-		return nil, badKey(hintPrivate, "it is not in PEM")
-	}
-	var key any
-	var err error
-	switch block.Type {
-	case "PRIVATE KEY":
-		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "OPENSSH PRIVATE KEY":
-		key, err = ssh.ParseRawPrivateKey(text)
-	case "ENCRYPTED PRIVATE KEY":
-		err = &ssh.PassphraseMissingError{}
-	case "PUBLIC KEY":
-		return nil, badKey(hintPrivate, "it is a public key, and signing needs the private one")
-	default:
-		return nil, badKey(hintPrivate, "it is a %s, not an Ed25519 key", strings.ToLower(block.Type))
-	}
-	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
-		return nil, badKey(
-			"write it without one to a place that only you can read: openssl pkey -in key.pem -out plain.pem",
-			"it is protected by a passphrase",
-		)
-	}
-	if err != nil {
-		return nil, badKey(hintPrivate, "%v", err)
-	}
-	switch key := key.(type) {
-	case ed25519.PrivateKey:
-		return key, nil
-	case *ed25519.PrivateKey:
-		return *key, nil
-	}
-	return nil, badKey(hintPrivate, "it is of another kind (%T), not Ed25519", key)
-}
-
-// PublicKey reads a key to verify with: PKIX in PEM, or a line of OpenSSH.
-func PublicKey(text []byte) (ed25519.PublicKey, error) {
-	var key any
-	if block, _ := pem.Decode(text); block == nil {
-		line, _, _, _, err := ssh.ParseAuthorizedKey(text)
-		if err != nil {
-			return nil, badKey(hintPublic, "it is neither in PEM nor a public key of OpenSSH")
-		}
-		wrapped, ok := line.(ssh.CryptoPublicKey)
-		if !ok {
-			return nil, badKey(hintPublic, "it is of another kind (%s), not Ed25519", line.Type())
-		}
-		key = wrapped.CryptoPublicKey()
-	} else if strings.HasSuffix(block.Type, "PRIVATE KEY") {
-		return nil, badKey(hintPublic, "it is a private key, and whoever verifies needs no more than the public one")
-	} else {
-		var err error
-		if key, err = x509.ParsePKIXPublicKey(block.Bytes); err != nil || block.Type != "PUBLIC KEY" {
-			return nil, badKey(hintPublic, "it is a %s that cannot be read as a public key",
-				strings.ToLower(block.Type))
-		}
-	}
-	if public, ok := key.(ed25519.PublicKey); ok {
-		return public, nil
-	}
-	return nil, badKey(hintPublic, "it is of another kind (%T), not Ed25519", key)
-}
-
-// KeyID names a key.
-func KeyID(key ed25519.PublicKey) string {
-	der, err := x509.MarshalPKIXPublicKey(key)
-	if err != nil {
-		panic("xstate: internal error: an Ed25519 key has no DER form: " + err.Error())
-	}
-	sum := sha256.Sum256(der)
-	return hex.EncodeToString(sum[:])
-}
+// CodeSignature reports that there is no signature by this key for these bytes.
+const CodeSignature state.Code = "signature-invalid"
 
 // signer is dsse.Signer.
 type signer ed25519.PrivateKey
@@ -128,7 +32,7 @@ func (s signer) Sign(_ context.Context, data []byte) ([]byte, error) {
 }
 
 func (s signer) KeyID() (string, error) {
-	return KeyID(ed25519.PrivateKey(s).Public().(ed25519.PublicKey)), nil
+	return keys.ID(ed25519.PrivateKey(s).Public().(ed25519.PublicKey)), nil
 }
 
 // Sign returns a statement in an envelope, signed.
@@ -209,7 +113,7 @@ func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, err
 			}
 			return payload, nil
 		}
-		if s.KeyID != "" && s.KeyID != KeyID(key) {
+		if s.KeyID != "" && s.KeyID != keys.ID(key) {
 			others = append(others, fmt.Sprintf("%+q", query.Short(state.Digest(s.KeyID))))
 		}
 	}
@@ -222,7 +126,7 @@ func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, err
 		e.Message = fmt.Sprintf(
 			"the signature does not verify: it is said to be by another key (%s), not by %s",
 			strings.Join(others, ", "),
-			query.Short(state.Digest(KeyID(key))),
+			query.Short(state.Digest(keys.ID(key))),
 		)
 		e.Hint = "ask who signed it for the public key, over a way that you trust"
 	}

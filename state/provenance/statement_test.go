@@ -28,6 +28,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -227,7 +228,7 @@ func refused(t *testing.T, e dsse.Envelope, key ed25519.PublicKey, code state.Co
 // judgeKey is dsse.Verifier as the library's users write it.
 type judgeKey ed25519.PublicKey
 
-func (k judgeKey) KeyID() (string, error)   { return provenance.KeyID(ed25519.PublicKey(k)), nil }
+func (k judgeKey) KeyID() (string, error)   { return keys.ID(ed25519.PublicKey(k)), nil }
 func (k judgeKey) Public() crypto.PublicKey { return ed25519.PublicKey(k) }
 func (k judgeKey) Verify(_ context.Context, data, sig []byte) error {
 	if !ed25519.Verify(ed25519.PublicKey(k), data, sig) {
@@ -251,7 +252,7 @@ func TestEnvelopeVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := provenance.PrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	key, err := keys.Private(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,12 +303,12 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{openssl, openssh} {
-		if key, err := provenance.PrivateKey([]byte(text)); err != nil || !key.Equal(private) {
+		if key, err := keys.Private([]byte(text)); err != nil || !key.Equal(private) {
 			t.Errorf("PrivateKey(%.30q) = %v", text, err)
 		}
 	}
 	for _, text := range []string{opensslPublic, opensshPublic} {
-		if key, err := provenance.PublicKey([]byte(text)); err != nil || !key.Equal(public) {
+		if key, err := keys.Public([]byte(text)); err != nil || !key.Equal(public) {
 			t.Errorf("PublicKey(%.30q) = %v", text, err)
 		}
 	}
@@ -316,17 +317,17 @@ func TestKeys(t *testing.T) {
 		inPEM("ENCRYPTED PRIVATE KEY", pkcs8, nil): "passphrase",
 		inPEM("RSA PRIVATE KEY", pkcs8, nil):       "rsa private key",
 		inPEM("PRIVATE KEY", pkcs8[:20], nil):      "cannot be used"} {
-		if _, err := provenance.PrivateKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
+		if _, err := keys.Private([]byte(text)); state.CodeOf(err) != keys.CodeUnusable ||
 			!strings.Contains(err.Error(), says) {
-			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
+			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, keys.CodeUnusable, says)
 		}
 	}
 	for text, says := range map[string]string{openssl: "private key", openssh: "private key", ecPublic: "another kind",
 		string(ssh.MarshalAuthorizedKey(otherLine)): "another kind", "": "neither", "junk": "neither",
 		inPEM("CERTIFICATE", pkix, nil): "certificate", inPEM("PUBLIC KEY", pkix[:20], nil): "cannot be read"} {
-		if _, err := provenance.PublicKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
+		if _, err := keys.Public([]byte(text)); state.CodeOf(err) != keys.CodeUnusable ||
 			!strings.Contains(err.Error(), says) {
-			t.Errorf("PublicKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
+			t.Errorf("PublicKey(%.30q) = %v, want %s, %q", text, err, keys.CodeUnusable, says)
 		}
 	}
 }
@@ -368,7 +369,7 @@ func TestOthersVerify(t *testing.T) {
 	}
 	xstatetest.WriteFiles(t, dir, map[string][]byte{"judge.py": judge})
 	for name, want := range map[string]string{"signed.json": "verified", "tampered.json": "refused"} {
-		cmd := exec.Command(python, "judge.py", name, "pub.pem", provenance.KeyID(public))
+		cmd := exec.Command(python, "judge.py", name, "pub.pem", keys.ID(public))
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {
