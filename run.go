@@ -197,7 +197,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err != nil {
 		return nil, Step{}, err
 	}
-	outcome.Warnings = slices.Concat(s.gate.Warnings(), differs)
+	outcome.Warnings = slices.Concat(s.gate.Warnings(), differs, s.cacheWarnings())
 	outcome.ResultSeconds += prepared
 	outcome.Spend(prepared)
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)

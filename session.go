@@ -3,17 +3,14 @@ package xstate
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"io"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -24,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
@@ -70,6 +68,10 @@ type Session struct {
 	secrets   *secret.Set // the program's
 	journal   *journal.Journal
 	web       *web.Source // the source of its requests; nil: they are not recorded
+	cache     *remote.Cache
+	alone     bool     // it takes nothing from the cache: it is to execute
+	noCache   error    // why the cache of the policy is not used
+	warned    []string // what was said of the cache
 }
 
 // Store returns the store that holds the session.
@@ -103,6 +105,9 @@ func (s *Session) Close() error {
 	if s.engine != nil {
 		err = s.engine.Close()
 	}
+	if s.cache != nil {
+		err = errors.Join(err, s.cache.Close())
+	}
 	return errors.Join(err, s.journal.Close())
 }
 
@@ -112,45 +117,6 @@ type launchState struct {
 	script  bool
 	imports kernel.ImportBase
 }
-
-// compareEnvirons returns the variables in which two environments differ. ok is false if one of them may matter before
-// the program looks at it, to the interpreter or a library: all may but those that change with every command.
-func compareEnvirons(was, now []string) (changed map[string]*string, ok bool) {
-	changed = map[string]*string{}
-	before, after := map[string]string{}, map[string]string{}
-	for _, x := range []struct {
-		pairs []string
-		into  map[string]string
-	}{{was, before}, {now, after}} {
-		for _, pair := range x.pairs {
-			if name, value, ok := strings.Cut(pair, "="); ok && !strings.HasPrefix(name, "XSTATE_") { // xstate's own
-				x.into[name] = value
-			}
-		}
-	}
-	for name, value := range after {
-		if old, found := before[name]; !found || old != value {
-			changed[name] = &value
-		}
-	}
-	for name := range before {
-		if _, found := after[name]; !found {
-			changed[name] = nil
-		}
-	}
-	for name := range changed {
-		if !slices.Contains(perCommand, name) {
-			return nil, false
-		}
-	}
-	return changed, true
-}
-
-// ofShell are variables that a shell sets when it starts.
-var ofShell = []string{"_", "PWD", "OLDPWD"}
-
-// perCommand are variables that differ from command to command, and that no interpreter reads when it starts.
-var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
 
 // Settle writes to disk what the program left in open files, as Close does, while the caller holds the session. If
 // there are such files, that ends the interpreter. So do running child processes, and what has a port, if the program
@@ -184,6 +150,7 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
 		o.Python != was.Python || o.Observe != was.Observe ||
 		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !sameTools(o, was) ||
+		!reflect.DeepEqual(o.Policy.Sharing(), was.Policy.Sharing()) ||
 		!os.SameFile(folder, s.began.folder) {
 		return false, nil
 	}
@@ -227,15 +194,15 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// withOwnEngine locks the session as Hold does and returns a copy of it with its own engine, until the caller calls
-// release.
+// withOwnEngine locks the session as Hold does and returns a copy of it with its own engine, which shares no results,
+// until the caller calls release.
 func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
 	unlock, err := s.Hold(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	again := *s
-	again.engine, again.planner = nil, nil
+	again.engine, again.planner, again.alone = nil, nil, true
 	if err := again.start(ctx); err != nil {
 		unlock()
 		return nil, nil, err
@@ -264,6 +231,9 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	cfg, err := s.config(ctx)
 	if err != nil {
+		return err
+	}
+	if err := s.share(&cfg); err != nil {
 		return err
 	}
 	if cfg.Files, err = s.history.Files(ctx); err != nil {
@@ -322,25 +292,6 @@ func (s *Session) isScript() bool {
 	return err == nil && patch.IsScript(data)
 }
 
-// withDigest returns an invocation with the digest of its standard input.
-func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
-	if in == nil || in.StdinFile == "" || in.Stdin != "" {
-		return in, nil
-	}
-	f, err := os.Open(in.StdinFile)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return nil, err
-	}
-	full := *in
-	full.Stdin = Digest(hex.EncodeToString(h.Sum(nil)))
-	return &full, nil
-}
-
 // keepStdin stores the standard input of a run for as long as there is a history of it.
 func (s *Session) keepStdin() error {
 	if s.invoked.StdinFile == "" {
@@ -372,6 +323,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		return runner.Config{}, err
 	}
 	return runner.Config{
+
 		Invocation: in,
 		Store:      s.history.Store(),
 		Session:    s.name,
@@ -549,18 +501,6 @@ func (s *Session) addRecords(d *state.Draft) {
 	}
 }
 
-// webOf returns what makes calls of the requests of a program; nil where its policy does not record them.
-func webOf(p *policy.Policy) (*web.Source, error) {
-	if !p.Records() {
-		return nil, nil
-	}
-	key, err := p.Key()
-	if err != nil {
-		return nil, err
-	}
-	return web.New(web.Options{Key: key, Tools: p.Calls.Tools, Models: p.Calls.Models}), nil
-}
-
 // recording says how an engine records the requests of the program; nil: it does not.
 func (s *Session) recording() (*kernel.Recording, error) {
 	if s.web == nil {
@@ -597,4 +537,61 @@ func (s *Session) findLanguages(ctx context.Context) error {
 		return nil // the block says so
 	}
 	return err
+}
+
+// share gives an engine the cache of the session's policy, if it has one. A run does without a cache that cannot be
+// opened.
+func (s *Session) share(cfg *runner.Config) error {
+	p := s.options.Policy
+	if p.Sharing().Cache == "" || s.alone {
+		return nil
+	}
+	roots := s.roots()
+	if s.cache == nil {
+		var err error
+		s.cache, err = remote.Open(cacheOf(p, s.options.Environ), s.store.state, runner.Withheld(roots))
+		if s.noCache = nil; errors.Is(err, remote.ErrUnavailable) {
+			s.noCache, err = err, nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	cfg.Cache, cfg.Roots, cfg.UploadWait = s.cache, roots, p.Remote.Wait
+	return nil
+}
+
+// cacheWarnings says what keeps results from being shared, each thing once.
+func (s *Session) cacheWarnings() (texts []string) {
+	say := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !slices.Contains(s.warned, text) {
+			s.warned, texts = append(s.warned, text), append(texts, text)
+		}
+	}
+	if s.noCache != nil {
+		say("results are not shared: %v", s.noCache)
+	}
+	if s.cache == nil {
+		return texts
+	}
+	counts := s.cache.Counts()
+	for _, id := range slices.Sorted(maps.Keys(counts.Unknown)) {
+		say("the cache %s has results that are signed by the key %s, which is not trusted (remote.trust)",
+			s.cache.Address(), query.Short(Digest(id)))
+	}
+	if counts.LeftAlone {
+		say("the cache %s is left alone for a minute: %v", s.cache.Address(), counts.Failure)
+	}
+	return texts
+}
+
+// roots are the paths of this machine that a cache must not learn.
+func (s *Session) roots() map[string]string {
+	python := s.Python()
+	return map[string]string{
+		remote.RootHome:      kernel.Getenv(s.options.Environ, "HOME"),
+		remote.RootWorkspace: s.options.Workspace,
+		remote.RootPrefix:    python.Prefix,
+		remote.RootBase:      python.BasePrefix,
+	}
 }

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/depgraph/python"
@@ -13,9 +17,6 @@ import (
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
-	"maps"
-	"slices"
-	"strings"
 )
 
 // TestOptions configures Test. The zero value finds all tests and runs those that must run.

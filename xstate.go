@@ -1,19 +1,27 @@
 package xstate
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal/web"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	_ "github.com/xstate-engine/xstate/runner/kernel/bash" // a language registers itself
 	_ "github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -174,4 +182,84 @@ func (s *Store) language(
 		return nil, err
 	}
 	return e.Identify(ctx, search, path)
+}
+
+// compareEnvirons returns the variables in which two environments differ. ok is false if one of them may matter before
+// the program looks at it, to the interpreter or a library: all may but those that change with every command.
+func compareEnvirons(was, now []string) (changed map[string]*string, ok bool) {
+	changed = map[string]*string{}
+	before, after := map[string]string{}, map[string]string{}
+	for _, x := range []struct {
+		pairs []string
+		into  map[string]string
+	}{{was, before}, {now, after}} {
+		for _, pair := range x.pairs {
+			if name, value, ok := strings.Cut(pair, "="); ok && !strings.HasPrefix(name, "XSTATE_") { // xstate's own
+				x.into[name] = value
+			}
+		}
+	}
+	for name, value := range after {
+		if old, found := before[name]; !found || old != value {
+			changed[name] = &value
+		}
+	}
+	for name := range before {
+		if _, found := after[name]; !found {
+			changed[name] = nil
+		}
+	}
+	for name := range changed {
+		if !slices.Contains(perCommand, name) {
+			return nil, false
+		}
+	}
+	return changed, true
+}
+
+// ofShell are variables that a shell sets when it starts.
+var ofShell = []string{"_", "PWD", "OLDPWD"}
+
+// perCommand are variables that differ from command to command, and that no interpreter reads when it starts.
+var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
+
+// webOf returns what makes calls of the requests of a program; nil where its policy does not record them.
+func webOf(p *policy.Policy) (*web.Source, error) {
+	if !p.Records() {
+		return nil, nil
+	}
+	key, err := p.Key()
+	if err != nil {
+		return nil, err
+	}
+	return web.New(web.Options{Key: key, Tools: p.Calls.Tools, Models: p.Calls.Models}), nil
+}
+
+// withDigest returns an invocation with the digest of its standard input.
+func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
+	if in == nil || in.StdinFile == "" || in.Stdin != "" {
+		return in, nil
+	}
+	f, err := os.Open(in.StdinFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	full := *in
+	full.Stdin = Digest(hex.EncodeToString(h.Sum(nil)))
+	return &full, nil
+}
+
+// cacheOf returns the settings of the cache that a policy names.
+func cacheOf(p *policy.Policy, environ []string) remote.Settings {
+	r := p.Remote
+	return remote.Settings{
+		Address: r.Cache, Key: cmp.Or(r.Key, p.UserKey()), OwnKey: r.Key == "", Trusted: r.Trusted,
+		ReadOnly: r.ReadOnly, Server: remote.Server{Authorities: r.Authorities, Certificate: r.Certificate,
+			Key: r.CertificateKey, Token: kernel.Getenv(environ, r.Token)},
+	}
 }

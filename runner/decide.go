@@ -40,29 +40,6 @@ type PlanNode struct {
 	Last  *state.Trace   // the last execution, maybe of other code; nil when there is none
 }
 
-// place is what a decision about a node queries: the state before the node, and the text of the program. A walk answers
-// from its program state, the planner from its index, which notes each query.
-type place interface {
-	get(depgraph.Key) entry
-	aliasesWithin([]state.Access) []state.Alias
-	aliasesAround([]string) []state.Alias
-	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is so
-	layout(n *node, cited []string) state.Digest // see layoutOf
-	nameOf(writer int) string                    // the name of an entry's writer
-	ending() ending
-}
-
-// walkPlace is a place in a walk.
-type walkPlace struct {
-	*programState
-	units []*unit
-	nodes []*node
-}
-
-func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
-func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
-func (h walkPlace) ending() ending                              { return h.end }
-
 // decideOptions are what a decision about a node depends on besides its place and the store: the options of a run, and
 // what the run did so far. A plan sets the pin of the block alone.
 type decideOptions struct {
@@ -225,53 +202,6 @@ func (e *Engine) pinned(n *node, c choice) choice {
 	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}
 }
 
-// firstChangedRead is the test of a trace's validity. It compares the reads and aliases of t with a place, and returns
-// the first read that has another digest there: a file that changed, a name with another value. ok says that all are
-// equal. The first difference ends it, so a trace that is not valid costs little.
-func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
-	for _, a := range t.Reads {
-		if e := p.get(a.Key); e.digest != a.Digest {
-			return a, e, false
-		}
-	}
-	// An execution reads these only if they exist: values with finalizers, figures that were begun, and what libraries
-	// saw. So their absence from the reads is compared, too.
-	reads := func(k depgraph.Key) bool {
-		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
-		return found
-	}
-	for _, w := range t.Writes {
-		if w.Key.Space() == "var" && p.isLifetimeSensitive(w.Key.Name()) && !reads(w.Key) {
-			return state.Access{Key: w.Key}, p.get(w.Key), false
-		}
-	}
-	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
-		return state.Access{Key: figuresKey}, e, false
-	}
-	for _, w := range t.Writes { // so are files that it writes while they are open
-		if w.Key.Space() != "file" {
-			continue
-		}
-		if k := inodeKey(w.Key.Name()); p.get(k).digest != state.Absent && !reads(k) {
-			return state.Access{Key: k}, p.get(k), false
-		}
-	}
-	for _, a := range t.Reads {
-		if a.Key.Space() != "module" {
-			continue
-		}
-		k := loadKey(a.Key.Name())
-		if e := p.get(k); saw(e.digest) != "" && !reads(k) {
-			return state.Access{Key: k}, e, false
-		}
-	}
-	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) ||
-		!slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
-		return state.Access{}, entry{}, false
-	}
-	return state.Access{}, entry{}, true
-}
-
 // ownFirst puts the last result of the node itself in front. Of several valid results, as two readings of a clock are,
 // a block keeps its own, and not that of an equal block.
 func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
@@ -283,8 +213,17 @@ func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
 	return slices.Concat(traces[i:i+1], traces[:i], traces[i+1:])
 }
 
-// choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
+// choose looks for a trace of n that is valid at p: in the store, and then in the cache.
 func (e *Engine) choose(p place, n *node, g decideOptions) (choice, error) {
+	c, err := e.chooseStored(p, n, g)
+	if err == nil && c.trace == nil && e.takeShared(p, n) {
+		return e.chooseStored(p, n, g)
+	}
+	return c, err
+}
+
+// chooseStored looks for a trace in the store. The newest comes first; those that a time-out stopped come last.
+func (e *Engine) chooseStored(p place, n *node, g decideOptions) (choice, error) {
 	traces, err := e.cfg.Store.Traces(n.code)
 	if err != nil {
 		return choice{}, err

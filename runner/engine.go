@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
@@ -60,6 +62,12 @@ type Config struct {
 	Templates *kernel.Templates
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
+	// Cache has the results of others; nil: there is none. Roots are the paths that it must not learn, by their names,
+	// see remote.RootNames.
+	Cache *remote.Cache
+	Roots map[string]string
+	// UploadWait bounds how long Close waits for uploads; 0: see waitForUploads.
+	UploadWait time.Duration
 }
 
 // Guard prevents a program from causing effects that cannot be undone.
@@ -92,8 +100,25 @@ type Engine struct {
 	boundary  boundary
 	spoolLock *state.Lock
 	saved     map[string]state.FileRecord // cfg.Files as it is kept
-	compared  int                         // traces, see Work
-	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
+	shared    shared
+	compared  int                   // traces, see Work
+	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
+}
+
+// shared is what an engine knows of its cache.
+type shared struct {
+	roots   *remote.Roots
+	nodes   []*node                       // of the program that was analysed last; nil once they were asked for
+	weak    map[state.Digest]state.Digest // code → weak fingerprint
+	asked   map[state.Digest]bool         // values that the cache was asked for
+	offered map[state.Digest]bool         // traces and groups that were offered to it
+	values  []state.Digest                // groups that may be stored later, see offerValues
+	taken   map[state.Digest]bool         // traces that were taken over, and that no outcome has counted
+}
+
+func newShared(cfg *Config) shared {
+	return shared{roots: remote.NewRoots(cfg.Roots), weak: map[state.Digest]state.Digest{},
+		asked: map[state.Digest]bool{}, offered: map[state.Digest]bool{}, taken: map[state.Digest]bool{}}
 }
 
 // identity names the interpreter. It says whether the program is a script, and where imports begin, unless that is the
@@ -158,6 +183,7 @@ func New(cfg Config) (*Engine, error) {
 		ledger:  ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
 		saved:   maps.Clone(cfg.Files),
 		kept:    map[state.Digest]bool{},
+		shared:  newShared(&cfg),
 	}, nil
 }
 
@@ -187,7 +213,7 @@ func (e *Engine) ForgetFiles() {
 
 func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 	e.dialects = dialectsOf(blocks)
-	return analyse(blocks, e.options, e.facts, e.keys, func(u *unit) *state.ExecError {
+	units, nodes := analyse(blocks, e.options, e.facts, e.keys, func(u *unit) *state.ExecError {
 		if u.compileChecked = e.valid[factsKey(u.ProgramBlock)]; u.compileChecked {
 			return nil
 		}
@@ -197,6 +223,8 @@ func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 		}
 		return refusal
 	})
+	e.shared.nodes = nodes
+	return units, nodes
 }
 
 // traces returns the traces of a code that can be reused, newest first.
@@ -214,17 +242,23 @@ func lasting(traces []state.StoredTrace) []state.StoredTrace {
 // the interpreter, if there is one.
 func (e *Engine) Close() error {
 	err := e.storeDeferred(context.Background())
+	e.offerValues()
 	err = errors.Join(err, e.flushFiles(context.Background()))
 	e.dropKernel()
 	for _, other := range e.others {
 		other.dropKernel()
 	}
 	e.others = nil
+	e.waitForUploads()
 	return err
 }
 
 // Checkpoint stores what Close would, and keeps the interpreter. The engine's next use may be far away.
-func (e *Engine) Checkpoint(ctx context.Context) error { return e.storeDeferred(ctx) }
+func (e *Engine) Checkpoint(ctx context.Context) error {
+	err := e.storeDeferred(ctx)
+	e.offerValues()
+	return err
+}
 
 // HasOpen reports whether the program has files open. Data written to them may not be on disk until Close.
 func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.open) > 0 }

@@ -122,6 +122,7 @@ type Outcome struct {
 	Engine      float64                 // seconds of the call beyond executing, until recorded: starts, loads, digests
 	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
+	Shared      int                     // results that were taken over from the cache, see Config.Cache
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
 	Warnings    []string                // about soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted

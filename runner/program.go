@@ -356,12 +356,19 @@ func partOf(units []*unit, n *node) *kernel.FunctionPart {
 	return part
 }
 
-// codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
+// codeDigest names what would be executed.
 func (o keyOptions) codeDigest(n *node) state.Digest {
+	text := o.keyText(n, o.interpreter(n.unit.language))
+	debugKey(n.id(), text)
+	return state.DigestOf([]byte(text))
+}
+
+// keyText says what would be executed, by an interpreter of this identity: one fact a line, so that two keys can be
+// compared by eye (XSTATE_DEBUG=key).
+func (o keyOptions) keyText(n *node, interpreter string) string {
 	var b strings.Builder
 	l := n.unit.language
-	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", l.Semantics(), o.interpreter(l),
-		o.observe)
+	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", l.Semantics(), interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
 	shown := n.facts.Expr && n.last && !n.unit.facts.Quiet
 	fmt.Fprintf(&b, "shown %v\nlast %v\n", shown, n.last)
@@ -382,6 +389,5 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 		fmt.Fprintf(&b, "keeps %q\n", n.facts.Keeps)
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
-	debugKey(n.id(), b.String())
-	return state.DigestOf([]byte(b.String()))
+	return b.String()
 }

@@ -521,7 +521,7 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 		}
 		var body []byte
 		if want != p.pristine(k) {
-			v, ok, err := w.e.cfg.Store.Value(want)
+			v, ok, err := w.e.value(groupDigest(want))
 			ok = ok && v.Tier != state.TierForeign // a pickle; the node that wrote it makes it again
 			if err == nil && ok {
 				body, ok, err = w.e.cfg.Store.Blob(v.Blob)

@@ -31,17 +31,23 @@ const maxDeaths = 3
 // Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
 // An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
 func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOptions) (out *Outcome, err error) {
-	defer func() {
-		if failed := e.backlog.wait(); failed != nil && err == nil {
-			out, err = nil, failed
-		}
-	}()
 	began := time.Now()
 	w := &walk{e: e, o: o, meter: newMeter(began, e.ownGroups()), ran: map[int]*state.StoredTrace{},
 		reasons: map[int]state.Reason{},
 		spent:   map[int]float64{}, rebuilt: map[int]float64{}, differs: map[int]int{}}
+	defer func() {
+		if failed := e.backlog.wait(); failed != nil && err == nil {
+			out, err = nil, failed
+		}
+		if err == nil {
+			w.share()
+		}
+	}()
 	e.baseState.Begin()
 	e.end = nil
+	if e.cfg.Cache != nil {
+		e.cfg.Cache.Renew()
+	}
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -409,6 +415,7 @@ func (w *walk) skip(i int, d *decision, status state.Status) {
 func (w *walk) outcome() *Outcome {
 	o := &Outcome{
 		Recomputed:  w.restored,
+		Shared:      w.countTaken(),
 		Values:      map[string]state.Digest{},
 		Files:       map[string]state.Digest{},
 		VaryingKeys: map[string][]string{},

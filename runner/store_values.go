@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -111,6 +112,11 @@ func (e *Engine) value(j groupDigest) (state.Value, bool, error) {
 		}
 	}
 	v, ok, err := e.cfg.Store.Value(state.Digest(j))
+	if err == nil && (!ok || v.Blob == "") {
+		if from, found := e.sharedValue(state.Digest(j)); found {
+			v, ok = from, true
+		}
+	}
 	if v.Tier == state.TierForeign && len(v.Needs) > 0 {
 		v.Blob = "" // an instance of a class of the program is more than data, see kernel.Loading
 	}
@@ -441,4 +447,56 @@ func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 			Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size, Trust: e.trust(),
 		},
 	)
+}
+
+// sharedValue looks for a value that the store lacks in the cache, once.
+func (e *Engine) sharedValue(d state.Digest) (v state.Value, ok bool) {
+	if e.cfg.Cache == nil || e.cfg.Store.Foreign() || e.shared.asked[d] {
+		return v, false
+	}
+	e.shared.asked[d] = true
+	ctx := context.Background() // the cache bounds the time
+	found := e.cfg.Cache.Value(ctx, d)
+	if found == nil || !e.cfg.Cache.Fetch(ctx, found.Record.Blobs) || !e.cfg.Store.HasBlobs(found.Record.Value) {
+		return v, false
+	}
+	v = found.Record.Value
+	v.Trust = state.Trust{Tier: state.TierTrusted, Signer: found.Signer}
+	return v, e.cfg.Store.PutValue(v) == nil
+}
+
+// offerValues uploads those of the noted values that the store has by now.
+func (e *Engine) offerValues() {
+	if e.cfg.Cache == nil {
+		return
+	}
+	var uploads []*remote.Upload
+	e.shared.values = slices.DeleteFunc(e.shared.values, func(d state.Digest) bool {
+		if e.shared.offered[d] {
+			return true
+		}
+		v, ok, err := e.cfg.Store.Value(d)
+		if err != nil || !ok || v.Blob == "" || v.Tier != state.TierOwn || !e.cfg.Store.HasBlobs(v) {
+			return false
+		}
+		e.shared.offered[d] = true
+		uploads = append(uploads, &remote.Upload{Value: &v, Blobs: append([]state.Digest{v.Blob}, v.Parts...)})
+		return true
+	})
+	e.cfg.Cache.Upload(uploads)
+}
+
+// closeWait is how long Close waits for uploads at least, where its caller does not say.
+const closeWait = time.Second
+
+// waitForUploads waits until others can have what was executed, for a bounded time: a tenth of what executing took, and
+// a second. A later run uploads what is left.
+func (e *Engine) waitForUploads() {
+	if e.cfg.Cache == nil {
+		return
+	}
+	most := cmp.Or(e.cfg.UploadWait, closeWait+time.Duration(closeShare*e.ledger.executed*float64(time.Second)))
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	e.cfg.Cache.Wait(ctx)
 }

@@ -208,12 +208,7 @@ func StoredValues(store *state.Store, blocks []state.ProgramBlock, yield func(st
 				continue
 			}
 			p.apply(n, &t)
-			digests := groupDigests{of: p}
-			for _, a := range t.Writes { // values in between: a block that is edited later starts from them
-				d := a.Digest
-				if a.Key.Space() == "var" && d != state.Absent {
-					d = state.Digest(digests.get(a.Key.Name()))
-				}
+			for _, d := range groupsWritten(p, &t) { // in between, too: a block that is edited later starts from them
 				if err := each(d); err != nil {
 					return err
 				}
@@ -221,6 +216,19 @@ func StoredValues(store *state.Store, blocks []state.ProgramBlock, yield func(st
 		}
 	}
 	return nil
+}
+
+// groupsWritten returns the digests under which values that t wrote are stored, if they are. p is the state after it.
+func groupsWritten(p *programState, t *state.Trace) (groups []state.Digest) {
+	digests := groupDigests{of: p}
+	for _, a := range t.Writes {
+		d := a.Digest
+		if a.Key.Space() == "var" && d != state.Absent {
+			d = state.Digest(digests.get(a.Key.Name()))
+		}
+		groups = append(groups, d)
+	}
+	return groups
 }
 
 // scratchDir returns the folder for what passes between engine and kernel.

@@ -99,6 +99,7 @@ func documentOf(
 		Engine:   micro(out.Engine),
 		Saved:    micro(out.Saved),
 		Restored: out.Recomputed,
+		Shared:   out.Shared,
 		Edits:    []api.Edit{},
 		Blocks:   []api.Block{},
 		Verified: v,

@@ -56,6 +56,9 @@ func (w *printer) printRun(out *xstate.Outcome, step xstate.Step, p *progress, a
 	if out.Recomputed > 0 {
 		w.ui.Talk("recomputed %s whose values were not stored", term.Plural(out.Recomputed, "node"))
 	}
+	if out.Shared > 0 {
+		w.ui.Talk("took %s over from the cache", term.Plural(out.Shared, "result"))
+	}
 	for _, text := range out.Warnings {
 		w.ui.Talk("%s", text)
 	}

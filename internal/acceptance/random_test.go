@@ -53,6 +53,8 @@ func TestRandomFiles(t *testing.T) { testSeeds(t, drawing{theme: "open"}) }
 type drawing struct {
 	theme string      // the group of templates of Python that most statements come from; "": all groups
 	words *vocabulary // of another language; nil: Python
+
+	shared bool // two machines share results, see otherMachine
 }
 
 func testSeeds(t *testing.T, from drawing) {
@@ -60,7 +62,7 @@ func testSeeds(t *testing.T, from drawing) {
 	if sampling.All() {
 		count *= 3
 	}
-	if from.theme != "" || from.words != nil {
+	if from.theme != "" || from.words != nil || from.shared {
 		count /= 2
 	}
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
@@ -120,7 +122,8 @@ func testRandom(t *testing.T, seed uint64, from drawing) {
 	if o.Observe == "" && seed/uint64(len(list))%3 == 2 {
 		o.Observe = "static"
 	}
-	c := &referee{t: t, options: o, jobs: xstatetest.Jobs(), known: map[string]*verdict{}}
+	c := &referee{t: t, options: o, jobs: xstatetest.Jobs(), known: map[string]*verdict{},
+		shared: from.shared}
 	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
 		c.jobs = 2
 	}
@@ -178,6 +181,7 @@ type referee struct {
 	options xstate.SessionOptions
 	jobs    int // of the runs that are judged
 	known   map[string]*verdict
+	shared  bool
 }
 
 // verdict is an outcome and what the laws need to know of it.
@@ -198,6 +202,7 @@ const (
 	lawBack      = "what ran for the same files does not run again"
 	lawInputs    = "what ran with the same code, and the same values of all that it may read, does not run again"
 	lawPredicted = "names that are read were predicted"
+	lawShared    = "a run that takes results over equals one from scratch"
 	lawVerify    = "verify finds no difference"
 	lawCheck     = "the store is sound"
 )
@@ -224,9 +229,14 @@ func (c *referee) play(versions []version) (found *broken) {
 		seen:    map[string]bool{},
 	}
 	defer g.close()
+	var other *otherMachine
+	if c.shared {
+		other = newOtherMachine(g)
+		defer other.remove()
+	}
 	for i, v := range versions {
 		found.at = i
-		ran, law, what := g.move(v)
+		ran, law, what := other.moveBoth(g, v, i)
 		if ran != nil {
 			found.ran = append(found.ran, ran)
 		}

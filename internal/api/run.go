@@ -28,6 +28,7 @@ type Run struct {
 	Engine   float64          `json:"engine_seconds"`    // seconds of the call, beyond executing
 	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused, less that; may be negative
 	Restored int              `json:"restored"`          // nodes re-run only to rebuild a value
+	Shared   int              `json:"shared,omitempty"`  // results taken over from the cache
 	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
 	Edits    []Edit           `json:"edits"`             // how the file differed from the session; each is a step
 	Blocks   []Block          `json:"blocks"`            // in program order

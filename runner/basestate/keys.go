@@ -3,12 +3,14 @@ package basestate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -217,6 +219,43 @@ func (w *State) version(k depgraph.Key) state.Digest {
 		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.OnDisk(real))
 	}
 	return state.DigestOf([]byte(b.String()))
+}
+
+// PortableVersion is version without what differs between two installations of a package: where its scripts lie, and
+// which of its modules were compiled.
+func (w *State) PortableVersion(k depgraph.Key) state.Digest {
+	var b strings.Builder
+	for p := range strings.SplitSeq(w.versionFiles[k], "\n") {
+		fmt.Fprintf(&b, "%s ", filepath.Base(p))
+		if filepath.Base(p) != "RECORD" {
+			fmt.Fprintf(&b, "%s\n", w.OnDisk(p))
+			continue
+		}
+		file, err := beneath.Read(p)
+		if err != nil {
+			return state.Absent
+		}
+		data, err := io.ReadAll(file)
+		if errors.Join(err, file.Close()) != nil {
+			return state.Absent
+		}
+		for line := range strings.Lines(string(data)) {
+			if !strings.HasPrefix(line, "../") && strings.Contains(line, ",sha256=") && !installs(line) {
+				b.WriteString(line)
+			}
+		}
+	}
+	return state.DigestOf([]byte(b.String()))
+}
+
+// installs reports whether a line of RECORD is of a file that the installer of a package wrote (PEP 376, PEP 610).
+func installs(line string) bool {
+	name, _, _ := strings.Cut(line, ",")
+	switch filepath.Base(name) {
+	case "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json":
+		return true
+	}
+	return false
 }
 
 // Learn takes from a trace which files state the versions of packages. It counts a file in a new place as moved; the

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"net"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -69,6 +70,16 @@ const (
 	fieldFiles    = "limits.files"
 	fieldOutput   = "limits.output"
 
+	fieldRemoteCache    = "remote.cache"
+	fieldRemoteKey      = "remote.key"
+	fieldRemoteTrust    = "remote.trust"
+	fieldRemoteReadOnly = "remote.read_only"
+	fieldRemoteWait     = "remote.wait"
+	fieldRemoteToken    = "remote.token"
+	fieldRemoteCA       = "remote.authorities"
+	fieldRemoteCert     = "remote.certificate"
+	fieldRemoteCertKey  = "remote.certificate_key"
+
 	fieldMCPCommand = "mcp.*.command"
 	fieldMCPURL     = "mcp.*.url"
 	fieldMCPEnv     = "mcp.*.env"
@@ -130,6 +141,16 @@ var fields = withBudgets(map[string]field{
 	fieldFileSize: {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
 	fieldFiles:    {kind: count},
 	fieldOutput:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
+
+	fieldRemoteCache:    {word, checkCache, "write the path of a folder that others use, too, or grpc://HOST:PORT"},
+	fieldRemoteKey:      {word, checkPath, "write the path of a private key"},
+	fieldRemoteTrust:    {words, checkPath, "write the paths of public keys, such as \"~/keys/ci.pub\""},
+	fieldRemoteReadOnly: {kind: flag},
+	fieldRemoteWait:     {duration, checkDuration, timeHint},
+	fieldRemoteToken:    {word, checkSecret, "write the name of the variable that holds it, such as \"CACHE_TOKEN\""},
+	fieldRemoteCA:       {word, checkPath, "write the path of a file with certificates in PEM"},
+	fieldRemoteCert:     {word, checkPath, "write the path of a file with a certificate in PEM"},
+	fieldRemoteCertKey:  {word, checkPath, "write the path of a file with a key in PEM"},
 
 	fieldMCPCommand: {words, checkSome, "write a program and its arguments, such as [\"npx\", \"-y\", \"…\"]"},
 	fieldMCPURL:     {word, checkURL, urlHint},
@@ -236,6 +257,20 @@ func checkLevel(text string) error {
 func checkLauncher(text string) error {
 	if text != "" && text != "bwrap" {
 		return errors.New("there is no such launcher")
+	}
+	return nil
+}
+
+func checkCache(text string) error {
+	if !strings.Contains(text, "://") {
+		return checkPath(text)
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "grpc" && u.Scheme != "grpcs" || u.Hostname() == "" || u.Port() == "" {
+		return errors.New("there is no such kind of cache")
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("an address has a host, a port and a path alone")
 	}
 	return nil
 }

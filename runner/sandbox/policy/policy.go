@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type Policy struct {
 	Budgets           []Budget
 	Generated         bool // see Options
 	RecordNetwork     bool // requests over HTTP are calls
+	Remote            Remote
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string
@@ -218,4 +220,20 @@ func (p *Policy) LimitTexts() map[string]string {
 		texts[name] = l.value
 	}
 	return texts
+}
+
+// Sharing says with whom results are shared.
+func (p *Policy) Sharing() Remote {
+	if p == nil {
+		return Remote{}
+	}
+	return p.Remote
+}
+
+// UserKey is the file of the user's own key, beside the user's policy file; "" without such a file.
+func (p *Policy) UserKey() string {
+	if p.user == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(p.user), "key.pem")
 }

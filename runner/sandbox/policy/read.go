@@ -196,7 +196,13 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 				continue
 			}
 			fallthrough
-		case fieldRead, fieldWrite, fieldDeny, fieldTrust, fieldModelScript:
+		case fieldRemoteCache:
+			if strings.Contains(s.Value, "://") {
+				continue
+			}
+			fallthrough
+		case fieldRead, fieldWrite, fieldDeny, fieldTrust, fieldModelScript, fieldRemoteKey, fieldRemoteTrust,
+			fieldRemoteCA, fieldRemoteCert, fieldRemoteCertKey:
 			if s.path, err = resolve(s.Value, folder, m.Home); err != nil {
 				return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/",
 					"%s %q: %v",
@@ -251,6 +257,9 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			m.allow(s, &p.Pass, s.Value, mayAllow || matches(slices.Concat(usual, p.Pass), s.Value))
 		case fieldSecrets:
 			m.allow(s, &p.Secrets, s.Value, mayAllow || slices.Contains(p.Secrets, s.Value))
+		case fieldRemoteCache, fieldRemoteKey, fieldRemoteTrust, fieldRemoteReadOnly, fieldRemoteWait,
+			fieldRemoteToken, fieldRemoteCA, fieldRemoteCert, fieldRemoteCertKey:
+			m.share(s, mayAllow)
 		case fieldTrust:
 		default:
 			if len(s.parts) > 2 || s.parts[0] == "budget" { // see addCalls and rulesOf
@@ -281,6 +290,36 @@ func (m *merge) allow(s *Setting, list *[]string, value string, may bool) {
 		return
 	}
 	*list = addNew(*list, value)
+}
+
+// share applies a setting of the table remote. A stranger's file has no say in whom to believe, and in who gets
+// results.
+func (m *merge) share(s *Setting, mayAllow bool) {
+	if !mayAllow {
+		s.Ignored = s.untrusted()
+		return
+	}
+	r := &m.policy.Remote
+	switch s.Field {
+	case fieldRemoteCache:
+		r.Cache = cmp.Or(s.path, s.Value)
+	case fieldRemoteKey:
+		r.Key = s.path
+	case fieldRemoteTrust:
+		r.Trusted = addNew(r.Trusted, s.path)
+	case fieldRemoteReadOnly:
+		r.ReadOnly = s.Value == "true"
+	case fieldRemoteToken:
+		r.Token = s.Value
+	case fieldRemoteCA:
+		r.Authorities = s.path
+	case fieldRemoteCert:
+		r.Certificate = s.path
+	case fieldRemoteCertKey:
+		r.CertificateKey = s.path
+	case fieldRemoteWait:
+		r.Wait = must(parseDuration(s.Value))
+	}
 }
 
 func addNew(list []string, value string) []string {

@@ -1,0 +1,94 @@
+package acceptance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/state/keys"
+)
+
+// TestRandomShared is TestRandom on two machines that share results. Each runs all versions, and is the first to run
+// every other one: the second then takes results over, executes what follows from an edit, and serves the first.
+func TestRandomShared(t *testing.T) { testSeeds(t, drawing{shared: true}) }
+
+// otherMachine is the second of two machines, with a workspace, a store and a home that the first does not have.
+type otherMachine struct {
+	game
+	folder string
+	taken  int // results that both took over
+}
+
+// newOtherMachine makes the machines of a game share results.
+func newOtherMachine(g *game) *otherMachine {
+	folder, err := os.MkdirTemp("", "xstate-shared-")
+	if err == nil {
+		_, err = keys.Own(filepath.Join(folder, "key.pem"))
+	}
+	m := &otherMachine{folder: folder, game: game{referee: g.referee, base: map[string][]byte{},
+		player: player{o: g.o, jobs: g.player.jobs}}}
+	m.o.Workspace = filepath.Join(folder, "elsewhere", "work")
+	if err == nil {
+		err = os.MkdirAll(m.o.Workspace, 0o777)
+	}
+	if err != nil {
+		panic(err)
+	}
+	shared := &policy.Policy{Level: policy.Off, Remote: policy.Remote{Cache: filepath.Join(folder, "cache"),
+		Key: filepath.Join(folder, "key.pem"), Wait: time.Minute}}
+	g.o.Policy, m.o.Policy = shared, shared
+	return m
+}
+
+func (m *otherMachine) remove() {
+	m.close()
+	m.t.Logf("%d results were taken over", m.taken)
+	os.RemoveAll(m.folder)
+}
+
+// moveBoth plays version i on both machines. Without another machine it plays it on the first.
+func (m *otherMachine) moveBoth(g *game, v version, i int) (ran []string, law, what string) {
+	if m == nil {
+		return g.move(v)
+	}
+	var have *verdict
+	var err error
+	if i%2 == 1 {
+		have, err = m.moveOther(v)
+	}
+	if ran, law, what = g.move(v); law != "" {
+		return ran, law, what
+	}
+	g.closeSession() // which waits for uploads
+	if err := g.open(context.Background()); err != nil {
+		return ran, lawSettles, err.Error()
+	}
+	if i%2 == 0 {
+		have, err = m.moveOther(v)
+	}
+	if err != nil {
+		return ran, lawSettles, "on the other machine: " + err.Error()
+	}
+	want, err := g.scratch(v.words, g.base, have.Blocks)
+	if err != nil {
+		return ran, lawSettles, "from scratch: " + err.Error()
+	}
+	if what := differences(have, want); what != "" {
+		return ran, lawShared, what
+	}
+	return ran, "", ""
+}
+
+// moveOther plays a version on the second machine.
+func (m *otherMachine) moveOther(v version) (*verdict, error) {
+	m.write(v)
+	have, err := m.run(context.Background(), v, nil)
+	if err == nil {
+		m.taken += have.Shared
+	}
+	m.closeSession()
+	return have, err
+}

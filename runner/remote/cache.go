@@ -1,0 +1,376 @@
+package remote
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
+)
+
+// maxKeys is how many Keys a weak fingerprint leads to. Most nodes always read the same keys.
+const maxKeys = 8
+
+// MaxNext is how many results a Result names in Next.
+const MaxNext = 64
+
+// askAtOnce is how many records are asked for at once.
+const askAtOnce = 512
+
+// Options configure a Cache.
+type Options struct {
+	Store   Store
+	Address string       // of the store, for people
+	Local   *state.Store // where blobs come from and go to
+	// Key signs what is uploaded; nil: nothing is. Records by its public half are trusted.
+	Key     ed25519.PrivateKey
+	Trusted []ed25519.PublicKey
+	// Withheld reports whether a content must not leave the machine; nil: any may.
+	Withheld func(io.Reader) (bool, error)
+	// Answer bounds the time of one answer, without the content of a blob; 0 means half a second. A blob may take as
+	// much again for each megabyte.
+	Answer time.Duration
+	Now    func() time.Time // nil means time.Now
+}
+
+// Cache is a way to the results of others, and theirs to those of this machine. It is safe for concurrent use.
+type Cache struct {
+	o       Options
+	trusted map[string]ed25519.PublicKey
+	signer  *signer // nil: nothing is uploaded
+	health  *health
+	uploads uploads
+
+	mu      sync.Mutex
+	slots   map[state.Digest]*slots // by weak fingerprint
+	results map[state.Digest]*Found[Result]
+	counts  Counts
+	unknown map[string]int // records that were not read, by the id of a key that is not trusted
+}
+
+// Upload is a result or a value to upload. The cache finds out the sizes of its blobs.
+type Upload struct {
+	// Of a result: its place.
+	Weak, Strong state.Digest
+	Keys         *Keys
+	Result       *Result
+	// Value is set in place of a result.
+	Value *state.Value
+
+	Blobs []state.Digest
+	Done  func() // called when it is in the store; may be nil
+}
+
+// uploads are what waits to be uploaded.
+type uploads struct {
+	mu      sync.Mutex
+	waiting []*Upload
+	running chan struct{} // closed when nothing waits; nil: nothing is uploaded
+	ended   bool          // the store takes no more
+	sizes   map[state.Digest]int64
+}
+
+// Found is a record with the id of the key that signed it.
+type Found[R any] struct {
+	Record R
+	Signer string
+}
+
+// slots are the Keys of a weak fingerprint that are known.
+type slots struct {
+	keys  []*Found[Keys] // nil: a record that is not trusted
+	taken int            // numbers that are taken; more may be, unless ended
+	ended bool           // the number after is free, or there is none
+	stale bool           // others may have taken more since
+}
+
+// Counts say what a cache has done since it was opened.
+type Counts struct {
+	Answers   int            // requests: what was asked for at once counts once
+	Uploaded  int            // results
+	Received  int64          // bytes
+	Sent      int64          // bytes
+	Damaged   int            // records and blobs that were missing or not what they should be
+	Unknown   map[string]int // records that were not read, by the id of a key that is not trusted
+	LeftAlone bool           // see health
+	Failure   error          // the store's last
+}
+
+// New returns the cache that a store holds.
+func New(o Options) *Cache {
+	if o.Answer == 0 {
+		o.Answer = 500 * time.Millisecond
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Withheld == nil {
+		o.Withheld = func(io.Reader) (bool, error) { return false, nil }
+	}
+	c := &Cache{o: o, trusted: map[string]ed25519.PublicKey{}, slots: map[state.Digest]*slots{},
+		results: map[state.Digest]*Found[Result]{}, unknown: map[string]int{}}
+	c.health = newHealth(o.Now, o.Local, o.Address)
+	c.uploads.sizes = map[state.Digest]int64{}
+	for _, key := range o.Trusted {
+		c.trusted[keys.ID(key)] = key
+	}
+	if o.Key != nil {
+		c.signer = newSigner(o.Key)
+		public := o.Key.Public().(ed25519.PublicKey)
+		c.trusted[keys.ID(public)] = public
+	}
+	return c
+}
+
+// Address returns the address of the store.
+func (c *Cache) Address() string { return c.o.Address }
+
+// Counts returns what the cache has done.
+func (c *Cache) Counts() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.counts
+	n.Unknown, n.LeftAlone, n.Failure = maps.Clone(c.unknown), c.health.isLeftAlone(), c.health.failure()
+	return n
+}
+
+// Renew has the cache ask again for what it did not find. A run begins with it.
+func (c *Cache) Renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.results, func(_ state.Digest, r *Found[Result]) bool { return r == nil })
+	for _, s := range c.slots {
+		s.stale = true
+	}
+}
+
+// Keys returns the Keys of each weak fingerprint that the store knows and a trusted key has signed. It does
+// not ask twice, until Renew. A store that does not answer knows nothing.
+func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest][]*Keys {
+	c.askKeys(ctx, weak, 0, 2)
+	var more []state.Digest
+	c.mu.Lock()
+	for _, w := range weak {
+		if s := c.slots[w]; s != nil && !s.ended && s.taken == 2 {
+			more = append(more, w)
+		}
+	}
+	c.mu.Unlock()
+	c.askKeys(ctx, more, 2, maxKeys)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := map[state.Digest][]*Keys{}
+	for _, w := range weak {
+		if s := c.slots[w]; s != nil {
+			for _, k := range s.keys {
+				if k != nil {
+					found[w] = append(found[w], &k.Record)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// askKeys asks for the numbers from first to below end of weak fingerprints, unless they are known.
+func (c *Cache) askKeys(ctx context.Context, weak []state.Digest, first, end int) {
+	var names, of []state.Digest
+	c.mu.Lock()
+	for _, w := range weak {
+		s := c.slots[w]
+		if unknown := s == nil || s.stale; unknown && first == 0 || !unknown && s.taken == first && !s.ended {
+			for i := first; i < end; i++ {
+				names, of = append(names, keysName(w, i)), append(of, w)
+			}
+		}
+	}
+	c.mu.Unlock()
+	for begin := 0; begin < len(names); begin += askAtOnce {
+		last := min(begin+askAtOnce, len(names))
+		records, err := c.records(ctx, names[begin:last])
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		for i, sealed := range records {
+			c.noteKeys(of[begin+i], names[begin+i], sealed)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// noteKeys notes the next number of a weak fingerprint. The caller holds c.mu.
+func (c *Cache) noteKeys(weak, name state.Digest, sealed []byte) {
+	s := c.slots[weak]
+	if s == nil || s.stale {
+		s = &slots{}
+		c.slots[weak] = s
+	}
+	if sealed == nil || s.ended {
+		s.ended = true
+		return
+	}
+	s.taken++
+	found := &Found[Keys]{}
+	if !c.open(kindKeys, name, sealed, &found.Record, &found.Signer) {
+		found = nil
+	}
+	s.keys = append(s.keys, found)
+	s.ended = s.taken == maxKeys
+}
+
+// Results returns the results with these names, in their order; nil for one that the store does not have or that no
+// trusted key has signed. It also asks for the results that followed those that it found.
+func (c *Cache) Results(ctx context.Context, names []state.Digest) []*Found[Result] {
+	c.ask(ctx, names)
+	found := make([]*Found[Result], len(names))
+	c.mu.Lock()
+	var next []state.Digest
+	for i, name := range names {
+		found[i] = c.results[name]
+		if found[i] == nil {
+			continue
+		}
+		if n := found[i].Record.Next; len(n) > 0 && !c.asked(n[0]) {
+			next = append(next, n[:min(len(n), MaxNext)]...)
+		}
+	}
+	c.mu.Unlock()
+	c.ask(ctx, next)
+	return found
+}
+
+// asked reports whether a result was asked for. The caller holds c.mu.
+func (c *Cache) asked(name state.Digest) bool {
+	_, known := c.results[name]
+	return known
+}
+
+// ask asks for the results that were not asked for before.
+func (c *Cache) ask(ctx context.Context, names []state.Digest) {
+	c.mu.Lock()
+	names = slices.DeleteFunc(slices.Clone(names), c.asked)
+	c.mu.Unlock()
+	if len(names) == 0 {
+		return
+	}
+	records, err := c.records(ctx, names)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, sealed := range records {
+		r := &Found[Result]{}
+		if sealed == nil || !c.open(kindResult, names[i], sealed, &r.Record, &r.Signer) {
+			r = nil
+		}
+		c.results[names[i]] = r
+	}
+}
+
+// Value returns the value of a group, if the store has it and a trusted key has signed it.
+func (c *Cache) Value(ctx context.Context, group state.Digest) *Found[Value] {
+	name := valueName(group)
+	records, err := c.records(ctx, []state.Digest{name})
+	if err != nil || records[0] == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := &Found[Value]{}
+	if !c.open(kindValue, name, records[0], &v.Record, &v.Signer) || v.Record.Value.Group != group {
+		return nil
+	}
+	return v
+}
+
+// Fetch brings blobs into the local store. It reports false unless that has all of them then.
+func (c *Cache) Fetch(ctx context.Context, refs []state.BlobRef) bool {
+	for _, ref := range refs {
+		if !ref.Digest.IsContent() || ref.Size < 0 {
+			return false
+		}
+		if !c.o.Local.HasBlob(ref.Digest) && !c.fetch(ctx, ref) {
+			return false
+		}
+	}
+	return true
+}
+
+// fetch brings one blob into the local store, which verifies its content.
+func (c *Cache) fetch(ctx context.Context, ref state.BlobRef) bool {
+	there, err := call(ctx, c.health, c.blobTime(ref.Size), func(ctx context.Context) (bool, error) {
+		r, w := io.Pipe()
+		failed := make(chan error, 1)
+		go func() {
+			ok, err := c.o.Store.Blob(ctx, ref, w)
+			if failed <- err; err == nil && !ok {
+				err = errMissing
+			}
+			w.CloseWithError(err)
+		}()
+		there, err := c.o.Local.PutBlobFrom(ref.Digest, ref.Size, r)
+		r.CloseWithError(io.ErrClosedPipe)
+		if err := <-failed; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			return false, err // the store's
+		}
+		return there && err == nil, nil
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Answers++
+	if there {
+		c.counts.Received += ref.Size
+	} else if err == nil {
+		c.counts.Damaged++
+	}
+	return there
+}
+
+// blobTime bounds the time for the content of a blob.
+func (c *Cache) blobTime(size int64) time.Duration { return c.o.Answer * time.Duration(1+size>>20) }
+
+// records asks the store for records.
+func (c *Cache) records(ctx context.Context, names []state.Digest) (records [][]byte, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	answer := c.o.Answer + time.Duration(len(names))*time.Millisecond
+	records, err = call(ctx, c.health, answer, func(ctx context.Context) ([][]byte, error) {
+		records, err := c.o.Store.Records(ctx, names)
+		if err == nil && len(records) != len(names) {
+			err = errors.New("the store gave another number of records than was asked for")
+		}
+		return records, err
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Answers++
+	for _, r := range records {
+		c.counts.Received += int64(len(r))
+	}
+	return records, err
+}
+
+// open reads a sealed record. It reports false if that is damaged or by a key that is not trusted. The caller holds
+// c.mu.
+func (c *Cache) open(k kind, name state.Digest, sealed []byte, record any, signer *string) bool {
+	content, id, ok := verify(c.trusted, k, name, sealed)
+	switch {
+	case ok && state.Decode(content, record) == nil:
+		*signer = id
+		return true
+	case c.trusted[id] == nil && id != "":
+		c.unknown[id]++
+	default:
+		c.counts.Damaged++
+	}
+	return false
+}

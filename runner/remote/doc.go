@@ -1,0 +1,76 @@
+// Package remote shares results between machines: what one has executed, another with the same inputs takes over.
+//
+// # Nouns
+//
+//   - A Cache holds results for all who use it: a folder, or a server. A Store is the way to one (a folder, the Remote
+//     Execution API v2). It holds blobs by digest and records by name. It is trusted with nothing.
+//   - A Record is a small signed text. There are three: Keys, Result and Value.
+//   - Keys are what an execution of a node read, without the digests.
+//   - A Result is what an execution did: a trace without its reads, and the blobs that it refers to.
+//   - A Value says which blobs are the value of a group of names.
+//   - The weak fingerprint names a node by what is known before it runs: its code, the interpreter, the semantics of
+//     the kernel. The strong fingerprint names it with the digests of what it reads.
+//   - Roots are the folders of one machine that a record must not name: the home, the workspace, the environment of the
+//     interpreter. A record has "{home}" in their place.
+//
+// # The invariant
+//
+// A result is used only where an execution here would have read the same: each key that the recorded execution read has
+// the same digest at this place in this program. Nothing that came from a cache is interpreted before it is verified:
+// a record by its signature, a blob by its digest. Losing, delaying or forging anything costs time, and no more.
+//
+// # Lookup in two phases
+//
+// The reads of a node are known only after it has run. So a lookup has two phases, as in BuildXL (two-phase cache
+// lookup, weak and strong fingerprints) and Shake. The weak fingerprint leads to the Keys that executions of such nodes
+// have had, a few at most. Each of them, with the digests that the keys have here, gives a strong fingerprint, which
+// names a Result. Therefore a Result need not say which digests were read: who asks has them. So a cache does not learn
+// what the variables of an environment hold.
+//
+// A Keys record is at the weak fingerprint and a number. A writer takes the first number that is free and never
+// replaces a record, so all stores can be used that create and read, and a list need not be merged. Two writers that
+// take one number at once lose the Keys of one: another machine executes what it could have found.
+//
+// # Round trips
+//
+// The strong fingerprint of a node depends on the results of the nodes before it, so lookups follow one another. Three
+// things keep their number small. The Keys of all nodes of a program are asked for at once. A Result names the results
+// that followed in the run that made it (Next): they are asked for together, before the walk comes to them. And what
+// was asked for is remembered for as long as the cache is open.
+//
+// # Whom to believe
+//
+// Who may write to a cache may write anything into it, and a cache in a bucket has many writers (CVE-2025-36852). So
+// each record is signed by the key of who executed the node, and names what it is for. A record without a signature by
+// a trusted key does not exist for the reader. The signature covers the name: a record cannot be put in another's
+// place. An old record that is put back is a result all the same: it is true for ever.
+//
+// # What is not shared
+//
+// A result that another execution could differ from (marks), that is pinned, failed, was stopped or was denied
+// something; one that read a call, a secret or what the interpreter alone holds; one whose files lie outside of the
+// workspace; one in which the path of a root occurs, in an output, a value or a file; one that came from elsewhere.
+//
+// # Why the simple ways fail
+//
+//   - To name a result by the code and the results of all nodes before it, as a build by its inputs, misses where an
+//     earlier block was edited without effect on this one.
+//   - To store traces with their digests, and to compare them, needs a list for each code that grows with the inputs of
+//     all who share it, and tells everybody what they were.
+//   - To believe the server believes everybody who may write to it.
+//   - To upload before a run returns makes each first run slower for a second that may never come.
+//
+// # Failures
+//
+//	store cannot be reached, or is slow   it is left alone for a while, after two answers that did not come in time
+//	record or blob missing                a miss
+//	record damaged, or by another key     a miss; the number of keys that are not trusted is reported
+//	blob with other content               a miss; it is counted as damaged
+//	store full, or read only              uploads end; lookups go on
+//	process killed while it uploads       what lacks is uploaded by the next run that has these results
+//
+// # What it cannot see
+//
+// A signer that is trusted and lies. Digits that differ between processors, where a library computes with the widest
+// instructions that it finds. Files of the system that a native library reads and that no key names.
+package remote

@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/keys"
+)
+
+// ErrUnavailable reports that a cache cannot be opened now. A run does without it.
+var ErrUnavailable = errors.New("the cache cannot be used")
+
+// Settings say which cache is used, and whom to believe. Paths are absolute.
+type Settings struct {
+	Address  string   // a path of a folder, or grpc://HOST:PORT
+	Key      string   // the file of the key that signs
+	OwnKey   bool     // Key is this user's own, and is made if it does not exist
+	Trusted  []string // files of public keys
+	ReadOnly bool     // nothing is uploaded
+	Server   Server   // for an address grpc:// or grpcs://
+}
+
+// Open opens a cache. local is where blobs come from and go to. A run does without a cache that cannot be
+// opened (ErrUnavailable).
+func Open(s Settings, local *state.Store, withheld func(io.Reader) (bool, error)) (*Cache, error) {
+	o := Options{Address: s.Address, Local: local, Withheld: withheld}
+	var err error
+	if o.Key, err = s.key(); err != nil {
+		return nil, err
+	}
+	for _, path := range s.Trusted {
+		key, err := readKey("remote.trust", path, keys.Public)
+		if err != nil {
+			return nil, err
+		}
+		o.Trusted = append(o.Trusted, key)
+	}
+	if o.Store, err = openStore(&s); err != nil {
+		return nil, err
+	}
+	return New(o), nil
+}
+
+// key returns the key that signs; nil if nothing is uploaded.
+func (s *Settings) key() (ed25519.PrivateKey, error) {
+	if s.ReadOnly {
+		return nil, nil
+	}
+	if s.OwnKey {
+		return keys.Own(s.Key)
+	}
+	return readKey("remote.key", s.Key, keys.Private)
+}
+
+// readKey reads a key that a setting names.
+func readKey[K any](setting, path string, read func([]byte) (K, error)) (key K, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return key, &state.Error{Code: keys.CodeUnusable, Err: err,
+			Message: fmt.Sprintf("%s: the key cannot be read: %v", setting, err),
+			Hint:    "name a file that this user can read, in the settings of the user"}
+	}
+	if key, err = read(text); err != nil {
+		return key, fmt.Errorf("%s: %s: %w", setting, path, err)
+	}
+	return key, nil
+}
+
+// openStore opens the store at an address.
+func openStore(s *Settings) (store Store, err error) {
+	if strings.Contains(s.Address, "://") {
+		store, err = openServer(s.Address, s.Server)
+	} else {
+		store, err = openFolder(s.Address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return store, nil
+}
