@@ -506,9 +506,7 @@ func (s *Session) recording() (*kernel.Recording, error) {
 	if s.web == nil {
 		return nil, nil
 	}
-	authority, err := s.options.Policy.Authority(func(name string) string {
-		return kernel.Getenv(s.options.Environ, name)
-	})
+	authority, err := s.options.Policy.Authority(s.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -543,13 +541,13 @@ func (s *Session) findLanguages(ctx context.Context) error {
 // opened.
 func (s *Session) share(cfg *runner.Config) error {
 	p := s.options.Policy
-	if p.Sharing().Cache == "" || s.alone {
+	if p.Sharing().Address == "" || s.alone {
 		return nil
 	}
 	roots := s.roots()
 	if s.cache == nil {
 		var err error
-		s.cache, err = remote.Open(cacheOf(p, s.options.Environ), s.store.state, runner.Withheld(roots))
+		s.cache, err = remote.Open(p.Remote.With(s.getenv), s.store.state, runner.Withheld(roots))
 		if s.noCache = nil; errors.Is(err, remote.ErrUnavailable) {
 			s.noCache, err = err, nil
 		}
@@ -589,9 +587,11 @@ func (s *Session) cacheWarnings() (texts []string) {
 func (s *Session) roots() map[string]string {
 	python := s.Python()
 	return map[string]string{
-		remote.RootHome:      kernel.Getenv(s.options.Environ, "HOME"),
+		remote.RootHome:      s.getenv("HOME"),
 		remote.RootWorkspace: s.options.Workspace,
 		remote.RootPrefix:    python.Prefix,
 		remote.RootBase:      python.BasePrefix,
 	}
 }
+
+func (s *Session) getenv(name string) string { return kernel.Getenv(s.options.Environ, name) }

@@ -1,7 +1,6 @@
 package xstate
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,7 +20,6 @@ import (
 	_ "github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
-	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -252,14 +250,4 @@ func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
 	full := *in
 	full.Stdin = Digest(hex.EncodeToString(h.Sum(nil)))
 	return &full, nil
-}
-
-// cacheOf returns the settings of the cache that a policy names.
-func cacheOf(p *policy.Policy, environ []string) remote.Settings {
-	r := p.Remote
-	return remote.Settings{
-		Address: r.Cache, Key: cmp.Or(r.Key, p.UserKey()), OwnKey: r.Key == "", Trusted: r.Trusted,
-		ReadOnly: r.ReadOnly, Server: remote.Server{Authorities: r.Authorities, Certificate: r.Certificate,
-			Key: r.CertificateKey, Token: kernel.Getenv(environ, r.Token)},
-	}
 }

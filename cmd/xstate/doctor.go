@@ -15,8 +15,10 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
@@ -96,8 +98,11 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	if o, err := a.policyOptions(folder, ""); err != nil {
 		d.Policy = err.Error()
-	} else if _, err := policy.Read(o); err != nil {
+	} else if p, err := policy.Read(o); err != nil {
 		d.Policy = err.Error()
+	} else if p.Remote.Address != "" {
+		report := remote.Describe(ctx, p.Remote.With(a.env))
+		d.Cache = &report
 	}
 	d.Interpreters = a.interpreters(ctx, folder, dir)
 	if a.ui.JSON {
@@ -240,6 +245,9 @@ func (w *printer) printDoctor(d api.Doctor) {
 		store += fmt.Sprintf(", served by process %d", d.Server)
 	}
 	rows = append(rows, []string{"store", store})
+	if c := d.Cache; c != nil {
+		rows = append(rows, []string{"cache", cacheText(c)})
+	}
 	for _, p := range d.Interpreters {
 		text := p.Path + "  " + p.Python + p.Problem
 		if p.Used {
@@ -248,4 +256,22 @@ func (w *printer) printDoctor(d api.Doctor) {
 		rows = append(rows, []string{"interpreter", text})
 	}
 	w.ui.Table(rows)
+}
+
+// cacheText says from which results are taken over, and what others need to take over those of this user.
+func cacheText(c *remote.Report) string {
+	text := c.Address
+	switch {
+	case c.Key != "":
+		text += fmt.Sprintf(", signed by the key %s (%s)", term.Short(c.Key), c.KeyFile)
+	case c.Problem == "":
+		text += ", not signed yet: the first run makes the key, or nothing is uploaded"
+	}
+	for _, id := range c.Trusted {
+		text += ", trusts " + term.Short(id)
+	}
+	if c.Problem != "" {
+		text += ": " + c.Problem
+	}
+	return text
 }

@@ -7,13 +7,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state/keys"
 )
 
 // TestRandomShared is TestRandom on two machines that share results. Each runs all versions, and is the first to run
 // every other one: the second then takes results over, executes what follows from an edit, and serves the first.
-func TestRandomShared(t *testing.T) { testSeeds(t, drawing{shared: true}) }
+func TestRandomShared(t *testing.T) {
+	for name, from := range map[string]drawing{
+		"python": {}, "node": {words: &javascriptWords}, "bash": {words: &bashWords},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "python" && !has(name) {
+				t.Skipf("%s is not installed", name)
+			}
+			from.shared = true
+			testSeeds(t, from)
+		})
+	}
+}
 
 // otherMachine is the second of two machines, with a workspace, a store and a home that the first does not have.
 type otherMachine struct {
@@ -37,7 +50,7 @@ func newOtherMachine(g *game) *otherMachine {
 	if err != nil {
 		panic(err)
 	}
-	shared := &policy.Policy{Level: policy.Off, Remote: policy.Remote{Cache: filepath.Join(folder, "cache"),
+	shared := &policy.Policy{Level: policy.Off, Remote: remote.Settings{Address: filepath.Join(folder, "cache"),
 		Key: filepath.Join(folder, "key.pem"), Wait: time.Minute}}
 	g.o.Policy, m.o.Policy = shared, shared
 	return m

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
@@ -42,6 +43,7 @@ type Doctor struct {
 	Server       int            `json:"server,omitempty"` // process
 	Policy       string         `json:"policy,omitempty"` // what is wrong with the policy of the folder
 	Interpreters []DoctorPython `json:"interpreters"`
+	Cache        *remote.Report `json:"cache,omitempty"` // from which results are taken over
 }
 
 // LevelReport is what a level enforces on this system.

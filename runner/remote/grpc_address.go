@@ -44,7 +44,7 @@ type Server struct {
 	Authorities string // a file with certificates (PEM) that are trusted in place of those of the system
 	Certificate string // a file with the certificate of this user (PEM)
 	Key         string // a file with its key (PEM)
-	Token       string // a bearer token
+	Token       string // a bearer token; in Settings the variable of the environment that holds it
 }
 
 // dial returns how to connect to an address.

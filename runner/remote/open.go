@@ -7,10 +7,19 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/keys"
 )
+
+// With returns the settings for an environment, which holds the token.
+func (s Settings) With(getenv func(string) string) Settings {
+	if s.Server.Token != "" {
+		s.Server.Token = getenv(s.Server.Token)
+	}
+	return s
+}
 
 // ErrUnavailable reports that a cache cannot be opened now. A run does without it.
 var ErrUnavailable = errors.New("the cache cannot be used")
@@ -23,6 +32,8 @@ type Settings struct {
 	Trusted  []string // files of public keys
 	ReadOnly bool     // nothing is uploaded
 	Server   Server   // for an address grpc:// or grpcs://
+	// Wait bounds how long the end of a session waits for uploads; 0: about as long as it waits for its own store.
+	Wait time.Duration
 }
 
 // Open opens a cache. local is where blobs come from and go to. A run does without a cache that cannot be

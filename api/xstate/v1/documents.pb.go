@@ -9983,6 +9983,7 @@ type Run struct {
 	EngineSeconds    float64                `protobuf:"fixed64,29,opt,name=engine_seconds,json=engineSeconds,proto3" json:"engine_seconds,omitempty"`
 	SavedSeconds     float64                `protobuf:"fixed64,9,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Restored         int32                  `protobuf:"varint,10,opt,name=restored,proto3" json:"restored,omitempty"`
+	Shared           int32                  `protobuf:"varint,30,opt,name=shared,proto3" json:"shared,omitempty"`
 	Stopped          string                 `protobuf:"bytes,11,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	Edits            []*Edit                `protobuf:"bytes,12,rep,name=edits,proto3" json:"edits,omitempty"`
 	Blocks           []*Block               `protobuf:"bytes,13,rep,name=blocks,proto3" json:"blocks,omitempty"`
@@ -10108,6 +10109,13 @@ func (x *Run) GetSavedSeconds() float64 {
 func (x *Run) GetRestored() int32 {
 	if x != nil {
 		return x.Restored
+	}
+	return 0
+}
+
+func (x *Run) GetShared() int32 {
+	if x != nil {
+		return x.Shared
 	}
 	return 0
 }
@@ -14099,7 +14107,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
 	"revertible\x120\n" +
 	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
-	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xb7\a\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xcf\a\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -14112,7 +14120,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x0eengine_seconds\x18\x1d \x01(\x01R\rengineSeconds\x12#\n" +
 	"\rsaved_seconds\x18\t \x01(\x01R\fsavedSeconds\x12\x1a\n" +
 	"\brestored\x18\n" +
-	" \x01(\x05R\brestored\x12\x18\n" +
+	" \x01(\x05R\brestored\x12\x16\n" +
+	"\x06shared\x18\x1e \x01(\x05R\x06shared\x12\x18\n" +
 	"\astopped\x18\v \x01(\tR\astopped\x12%\n" +
 	"\x05edits\x18\f \x03(\v2\x0f.xstate.v1.EditR\x05edits\x12(\n" +
 	"\x06blocks\x18\r \x03(\v2\x10.xstate.v1.BlockR\x06blocks\x12/\n" +

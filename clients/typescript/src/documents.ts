@@ -1103,6 +1103,7 @@ export interface Run {
   engine_seconds: number;
   saved_seconds: number;
   restored: number;
+  shared?: number;
   stopped?: string;
   edits: Edit[];
   blocks: Block[];

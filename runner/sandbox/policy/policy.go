@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -28,7 +28,7 @@ type Policy struct {
 	Budgets           []Budget
 	Generated         bool // see Options
 	RecordNetwork     bool // requests over HTTP are calls
-	Remote            Remote
+	Remote            remote.Settings
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string
@@ -223,17 +223,9 @@ func (p *Policy) LimitTexts() map[string]string {
 }
 
 // Sharing says with whom results are shared.
-func (p *Policy) Sharing() Remote {
+func (p *Policy) Sharing() remote.Settings {
 	if p == nil {
-		return Remote{}
+		return remote.Settings{}
 	}
 	return p.Remote
-}
-
-// UserKey is the file of the user's own key, beside the user's policy file; "" without such a file.
-func (p *Policy) UserKey() string {
-	if p.user == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(p.user), "key.pem")
 }

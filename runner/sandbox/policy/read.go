@@ -72,6 +72,7 @@ func Read(o Options) (*Policy, error) {
 		m.policy.Pass = addNew(m.policy.Pass, name)
 	}
 	m.level()
+	m.ownKey()
 	if o.Record != nil {
 		m.policy.RecordNetwork = *o.Record
 	}
@@ -302,7 +303,7 @@ func (m *merge) share(s *Setting, mayAllow bool) {
 	r := &m.policy.Remote
 	switch s.Field {
 	case fieldRemoteCache:
-		r.Cache = cmp.Or(s.path, s.Value)
+		r.Address = cmp.Or(s.path, s.Value)
 	case fieldRemoteKey:
 		r.Key = s.path
 	case fieldRemoteTrust:
@@ -310,15 +311,22 @@ func (m *merge) share(s *Setting, mayAllow bool) {
 	case fieldRemoteReadOnly:
 		r.ReadOnly = s.Value == "true"
 	case fieldRemoteToken:
-		r.Token = s.Value
+		r.Server.Token = s.Value
 	case fieldRemoteCA:
-		r.Authorities = s.path
+		r.Server.Authorities = s.path
 	case fieldRemoteCert:
-		r.Certificate = s.path
+		r.Server.Certificate = s.path
 	case fieldRemoteCertKey:
-		r.CertificateKey = s.path
+		r.Server.Key = s.path
 	case fieldRemoteWait:
 		r.Wait = must(parseDuration(s.Value))
+	}
+}
+
+// ownKey makes the key of the user sign, unless another is named.
+func (m *merge) ownKey() {
+	if r := &m.policy.Remote; r.Address != "" && r.Key == "" && m.User != "" {
+		r.Key, r.OwnKey = filepath.Join(filepath.Dir(m.User), "key.pem"), true
 	}
 }
 

@@ -1156,6 +1156,7 @@ class Run(TypedDict):
     engine_seconds: float
     saved_seconds: float
     restored: int
+    shared: NotRequired[int]
     stopped: NotRequired[str]
     edits: list[Edit]
     blocks: list[Block]
