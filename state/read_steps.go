@@ -43,6 +43,24 @@ func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step St
 	return step, err
 }
 
+// HasStep reports whether a session has a step with this hash, after its fork. Step 0 has the hash of the creation
+// record.
+func (s *Store) HasStep(ctx context.Context, session string, n StepNumber, hash Digest) (has bool, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		l, head, err := s.find(tx, session)
+		if err != nil || n < l.forkStep() || n > head.Step {
+			return err
+		}
+		own := l.hash
+		if n > l.forkStep() {
+			_, _, own, err = s.readStep(tx, l, n)
+		}
+		has = err == nil && own == hash
+		return err
+	})
+	return has, err
+}
+
 // Steps yields steps from through to in order, without their changes. If to is beyond the head, it stops at the head.
 // After an error it ends.
 func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) iter.Seq2[Step, error] {

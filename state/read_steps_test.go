@@ -197,3 +197,46 @@ func TestIndexesAreFew(t *testing.T) {
 		t.Errorf("indexes take %d bytes, steps %d", indexes, steps)
 	}
 }
+
+// TestHasStep: a session has the steps that it made, and its beginning, by their hashes.
+func TestHasStep(t *testing.T) {
+	s := checkedOpen(t, storeDir(t), Options{})
+	create(t, s, "main")
+	_, birth, err := s.Head(ctx, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := []Digest{birth}
+	for range 3 {
+		commit(t, s, "main", Draft{Kind: KindRun, Run: &RunSummary{}})
+		_, hash, err := s.Head(ctx, "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, hash)
+	}
+	if _, err := s.Fork(ctx, "fork", "main", 2, Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	_, forked, err := s.Head(ctx, "fork")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		session string
+		n       StepNumber
+		hash    Digest
+		want    bool
+	}{
+		{"main", 0, birth, true}, {"main", 1, hashes[1], true}, {"main", 3, hashes[3], true},
+		{"main", 2, hashes[3], false}, {"main", 4, hashes[3], false}, {"main", 3, forked, false},
+		{"fork", 3, forked, true}, {"fork", 3, hashes[3], false}, {"fork", 0, birth, false},
+	} {
+		if has, err := s.HasStep(ctx, c.session, c.n, c.hash); has != c.want || err != nil {
+			t.Errorf("HasStep(%s, %d, %.8s) = %t, %v, want %t", c.session, c.n, c.hash, has, err, c.want)
+		}
+	}
+	if _, err := s.HasStep(ctx, "none", 1, birth); CodeOf(err) != CodeNoSession {
+		t.Errorf("HasStep of no session = %v, want code %s", err, CodeNoSession)
+	}
+}

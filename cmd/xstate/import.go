@@ -107,19 +107,7 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(
-			api.Import{
-				Version: api.Version,
-				Store:   dir,
-				Session: found.Session,
-				Step:    found.Head,
-				Hash:    found.Hash,
-				New:     found.Steps,
-				Skipped: found.Skipped,
-				Trust:   found.Trust.Tier.String(),
-				Signer:  found.Trust.Signer,
-			},
-		)
+		return a.ui.Document(importDocument(dir, found))
 	}
 	a.ui.Talk(
 		"imported session %s up to step %d, verified; %s new",
@@ -127,17 +115,36 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 		found.Head,
 		term.Plural(found.Steps, "step"),
 	)
-	a.ui.Talk("the hash of its last step is %s", found.Hash)
+	a.tellImported(found)
+	return nil
+}
+
+func importDocument(store string, found *provenance.Imported) api.Import {
+	return api.Import{
+		Version: api.Version,
+		Store:   store,
+		Session: found.Session,
+		Step:    found.Head,
+		Hash:    found.Hash,
+		New:     found.Steps,
+		Skipped: found.Skipped,
+		Trust:   found.Trust.Tier.String(),
+		Signer:  found.Trust.Signer,
+	}
+}
+
+// tellImported says what an import brought beside steps, and whom it believes.
+func (w *printer) tellImported(found *provenance.Imported) {
+	w.ui.Talk("the hash of its last step is %s", found.Hash)
 	switch {
 	case found.Trust.Signer != "":
-		a.ui.Talk("its results are believed: the key %s has signed them", term.Short(found.Trust.Signer))
+		w.ui.Talk("its results are believed: the key %s has signed them", term.Short(found.Trust.Signer))
 	case found.Trust.Tier == state.TierTrusted:
-		a.ui.Talk("its results are believed: you trust the archive")
+		w.ui.Talk("its results are believed: you trust the archive")
 	case found.Trust.Tier == state.TierForeign:
-		a.ui.Talk("its results are foreign: they serve only this session, until xstate run --verify confirms them")
+		w.ui.Talk("its results are foreign: they serve only this session, until xstate run --verify confirms them")
 	}
 	if found.Skipped > 0 {
-		a.ui.Talk("left out: %s of damaged results, which are computed again", term.Plural(found.Skipped, "piece"))
+		w.ui.Talk("left out: %s of damaged results, which are computed again", term.Plural(found.Skipped, "piece"))
 	}
-	return nil
 }

@@ -90,6 +90,8 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"export": {{"export", file, "--format", "archive", "--out", "out" + evil},
 			{"export", file, "--format", evil}},
 		"import":  {{"import", "none" + evil}, {"import", "out" + evil}},
+		"push":    {{"push", file}, {"push", evil}},
+		"pull":    {{"pull", file}, {"pull", evil}},
 		"ui":      {{"ui", "--print"}, {"ui", evil}},
 		"serve":   {{"serve", "--status"}, {"serve", "--listen", evil}},
 		"init":    {{"init"}},

@@ -108,6 +108,8 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.evidenceVerb(),
 		a.exportVerb(),
 		a.importVerb(),
+		a.pushVerb(),
+		a.pullVerb(),
 		a.uiVerb(),
 		a.serveVerb(),
 		a.initVerb(),

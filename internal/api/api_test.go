@@ -22,7 +22,7 @@ var documents = []any{
 	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{},
 	CheckCode{}, CodeCheck{}, CodeFinding{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
-	Export{}, Failure{},
+	Export{}, Push{}, Pull{}, Failure{},
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{},

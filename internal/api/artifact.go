@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -68,4 +70,28 @@ type Import struct {
 	// are trusted.
 	Trust  string `json:"trust"`
 	Signer string `json:"signer,omitempty"`
+}
+
+// Push is the document of push.
+type Push struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`   // its last one
+	Hash    state.Digest     `json:"hash"`   // the hash of that step
+	Pushed  bool             `json:"pushed"` // false: the cache has all of it already
+	Cache   string           `json:"cache"`
+	Number  int              `json:"number"` // how many pushes of the session the cache has had
+	Values  bool             `json:"values"` // the archive in the cache has values and the content of files
+	Bytes   int64            `json:"bytes"`  // the size of the archive
+	// Unknown are keys that are not trusted, by their ids. Pushes that they signed do not count.
+	Unknown []string `json:"unknown_keys,omitempty"`
+}
+
+// Pull is the document of pull.
+type Pull struct {
+	Import
+	Cache   string    `json:"cache"`
+	Number  int       `json:"number"` // of the push
+	Pushed  time.Time `json:"pushed_at"`
+	Unknown []string  `json:"unknown_keys,omitempty"` // as of push
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/suite"
@@ -46,6 +47,7 @@ const (
 	CodeNoMethod  state.Code = "no-method" // a path, a method or a type of content that is not served
 	CodeNoContext state.Code = "no-context"
 	CodeForbidden state.Code = "forbidden" // a folder that is not served
+	CodeNoCache   state.Code = "remote-no-cache"
 )
 
 // Class is a kind of errors: what a caller can do about one, whichever code it has. Exit codes (ExitCode) and the codes
@@ -76,6 +78,7 @@ var classes = byCode(map[Class][]state.Code{
 	ClassFailed:   {CodeInterrupted, journal.CodeRefused, journal.CodeLost},
 	ClassUsage: {
 		CodeUsage, CodeNotAFile, CodeUnreadable, CodeFileExists, CodeWhich, CodeTooLarge, CodeForbidden,
+		CodeNoCache,
 		state.Code(patch.CodeBinary), state.Code(patch.CodeEmpty), state.Code(patch.CodeEncoding),
 		state.Code(patch.CodeNotebook), state.Code(patch.CodeLanguage), state.Code(patch.CodeUnsupported),
 		state.Code(patch.CodeUnwritable), state.Code(patch.CodePatch),
@@ -91,7 +94,7 @@ var classes = byCode(map[Class][]state.Code{
 		state.CodeNoStore, state.CodeNoSession, state.CodeNoWorkspace, state.CodeNoStep, state.CodeNoCall,
 		query.CodeNoBlock, query.CodeNoVersion, query.CodeNoValue, artifact.CodeNoArtifact, replay.CodeNoRun,
 		suite.CodeNoTests, private.CodeUnchanged, python.CodeNotFound, node.CodeNotFound, bash.CodeNotFound,
-		journal.CodeNoChoice, journal.CodeNoTool,
+		journal.CodeNoChoice, journal.CodeNoTool, remote.CodeNoRef,
 	},
 	ClassRefused: {
 		CodeServed, CodeServerSilent, CodeTooSlow, state.CodeReadOnly, state.CodeNewer, state.CodeRootFolder,
@@ -100,11 +103,12 @@ var classes = byCode(map[Class][]state.Code{
 		state.Code(patch.CodeNoText), state.Code(patch.CodeExists),
 		journal.CodeNotWaiting, journal.CodeNotRevertible, journal.CodeDenied, journal.CodeBudget,
 		journal.CodeWaiting, journal.CodeUnrecorded, rule.CodeDenied, policy.CodeUnenforceable,
+		remote.CodeUnavailable, remote.CodeReadOnly,
 	},
-	ClassConflict: {state.CodeConflict},
+	ClassConflict: {state.CodeConflict, remote.CodeDiverged},
 	ClassBusy:     {state.CodeBusy},
 	ClassDamaged: {state.CodeDamaged, state.CodeArchiveDamaged, state.CodeNoSource, provenance.CodeSignature,
-		provenance.CodeArchiveLarge},
+		provenance.CodeArchiveLarge, remote.CodeDamaged},
 })
 
 func byCode(lists map[Class][]state.Code) map[state.Code]Class {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/keys"
 )
 
 // maxKeys is how many Keys a weak fingerprint leads to. Most nodes always read the same keys.
@@ -113,17 +112,12 @@ func New(o Options) *Cache {
 	if o.Withheld == nil {
 		o.Withheld = func(io.Reader) (bool, error) { return false, nil }
 	}
-	c := &Cache{o: o, trusted: map[string]ed25519.PublicKey{}, slots: map[state.Digest]*slots{},
+	c := &Cache{o: o, trusted: trustedKeys(o.Key, o.Trusted), slots: map[state.Digest]*slots{},
 		results: map[state.Digest]*Found[Result]{}, unknown: map[string]int{}}
 	c.health = newHealth(o.Now, o.Local, o.Address)
 	c.uploads.sizes = map[state.Digest]int64{}
-	for _, key := range o.Trusted {
-		c.trusted[keys.ID(key)] = key
-	}
 	if o.Key != nil {
 		c.signer = newSigner(o.Key)
-		public := o.Key.Public().(ed25519.PublicKey)
-		c.trusted[keys.ID(public)] = public
 	}
 	return c
 }

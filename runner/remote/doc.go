@@ -4,10 +4,11 @@
 //
 //   - A Cache holds results for all who use it: a folder, or a server. A Store is the way to one (a folder, the Remote
 //     Execution API v2). It holds blobs by digest and records by name. It is trusted with nothing.
-//   - A Record is a small signed text. There are three: Keys, Result and Value.
+//   - A Record is a small signed text. There are four: Keys, Result, Value and Ref.
 //   - Keys are what an execution of a node read, without the digests.
 //   - A Result is what an execution did: a trace without its reads, and the blobs that it refers to.
 //   - A Value says which blobs are the value of a group of names.
+//   - A Ref says how far a whole session was when a person pushed it, and which blob is its archive.
 //   - The weak fingerprint names a node by what is known before it runs: its code, the interpreter, the semantics of
 //     the kernel. The strong fingerprint names it with the digests of what it reads.
 //   - Roots are the folders of one machine that a record must not name: the home, the workspace, the environment of the
@@ -51,6 +52,28 @@
 // something; one that read a call, a secret or what the interpreter alone holds; one whose files lie outside of the
 // workspace; one in which the path of a root occurs, in an output, a value or a file; one that came from elsewhere.
 //
+// # Sessions that travel
+//
+// Results are shared without being asked for; a session travels when a person says so. Its archive is a blob, and a Ref
+// names it: a record at the name of the session and a number. A store creates and never replaces, so a push takes the
+// number after the last one, and the last number is found by asking for many at once. A lookup asks for all numbers, so
+// a store that frees what was not used for long does not free the first of them before the last. A Ref does not refer
+// to its archive for the store, which so may free the archives of former pushes.
+//
+// A push follows the last Ref only where the history that is pushed has that step with the same hash. The hash covers
+// all steps before, so that is a fast-forward, as in Git. After it has put its Ref, a push reads the number back: if it
+// finds another's Ref, it begins again, and is refused or follows. A server without a call that creates alone can take
+// two Refs for one number at the same moment, and keep the second after the first was read back. Then one push is lost
+// in the cache. Its store still has the steps, and its next push or pull finds out.
+//
+// A Ref by a key that is not trusted takes a number and does not count. The archive is opened after its digest was
+// verified, and never more of it is read than the Ref says. Who may write to the cache can hide the last Ref: the one
+// before is a true state of the session, to which a push of a store that is further adds.
+//
+// An archive cannot be without the paths of roots, because the hashes of its steps cover them. A workspace in the
+// folder of the store travels as a path from there, and another one as it is, with what the program printed and read.
+// So a push tells the readers of the cache what the session holds; results do not.
+//
 // # Why the simple ways fail
 //
 //   - To name a result by the code and the results of all nodes before it, as a build by its inputs, misses where an
@@ -58,6 +81,8 @@
 //   - To store traces with their digests, and to compare them, needs a list for each code that grows with the inputs of
 //     all who share it, and tells everybody what they were.
 //   - To believe the server believes everybody who may write to it.
+//   - To keep one Ref for a session, and to replace it, needs a store that compares and swaps: neither a folder on a
+//     shared disk nor the Remote Execution API does.
 //   - To upload before a run returns makes each first run slower for a second that may never come.
 //
 // # Failures
@@ -67,6 +92,8 @@
 //	record damaged, or by another key     a miss; the number of keys that are not trusted is reported
 //	blob with other content               a miss; it is counted as damaged
 //	store full, or read only              uploads end; lookups go on
+//	two pushes at once                    one begins again, see above
+//	archive of a Ref missing or damaged   a pull fails; the next push uploads one
 //	process killed while it uploads       what lacks is uploaded by the next run that has these results
 //
 // # What it cannot see

@@ -44,12 +44,8 @@ func Open(s Settings, local *state.Store, withheld func(io.Reader) (bool, error)
 	if o.Key, err = s.key(); err != nil {
 		return nil, err
 	}
-	for _, path := range s.Trusted {
-		key, err := readKey("remote.trust", path, keys.Public)
-		if err != nil {
-			return nil, err
-		}
-		o.Trusted = append(o.Trusted, key)
+	if o.Trusted, err = s.trusted(); err != nil {
+		return nil, err
 	}
 	if o.Store, err = openStore(&s); err != nil {
 		return nil, err
@@ -66,6 +62,18 @@ func (s *Settings) key() (ed25519.PrivateKey, error) {
 		return keys.Own(s.Key)
 	}
 	return readKey("remote.key", s.Key, keys.Private)
+}
+
+// trusted returns the keys that are believed beside the user's own.
+func (s *Settings) trusted() (trusted []ed25519.PublicKey, err error) {
+	for _, path := range s.Trusted {
+		key, err := readKey("remote.trust", path, keys.Public)
+		if err != nil {
+			return nil, err
+		}
+		trusted = append(trusted, key)
+	}
+	return trusted, nil
 }
 
 // readKey reads a key that a setting names.

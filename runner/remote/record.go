@@ -43,6 +43,7 @@ const (
 	kindKeys   kind = "keys"
 	kindResult kind = "result"
 	kindValue  kind = "value"
+	kindRef    kind = "ref"
 )
 
 // name is where the Keys of a weak fingerprint are that have a number.
@@ -52,6 +53,10 @@ func keysName(weak state.Digest, number int) state.Digest {
 
 func valueName(group state.Digest) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "xstate value 1\n%s", group))
+}
+
+func refName(session string, number int) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "xstate ref 1\n%s\n%d", session, number))
 }
 
 // A sealed record is the id of the key that signed it, the signature, and the content. So nothing of the content is
@@ -88,6 +93,19 @@ func (s *signer) seal(k kind, name state.Digest, record any) ([]byte, error) {
 		return nil, fmt.Errorf("a record of %d bytes is too large", len(sealed))
 	}
 	return sealed, nil
+}
+
+// trustedKeys returns keys by their ids, with the public half of the key that signs, if there is one.
+func trustedKeys(own ed25519.PrivateKey, others []ed25519.PublicKey) map[string]ed25519.PublicKey {
+	trusted := map[string]ed25519.PublicKey{}
+	for _, key := range others {
+		trusted[keys.ID(key)] = key
+	}
+	if own != nil {
+		public := own.Public().(ed25519.PublicKey)
+		trusted[keys.ID(public)] = public
+	}
+	return trusted
 }
 
 // verify returns the content of a sealed record with the id of the key that signed it. ok is false unless that is one

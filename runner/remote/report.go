@@ -38,11 +38,11 @@ func Describe(ctx context.Context, s Settings) Report {
 }
 
 func (r *Report) keys(s *Settings) error {
-	for _, path := range s.Trusted {
-		key, err := readKey("remote.trust", path, keys.Public)
-		if err != nil {
-			return err
-		}
+	trusted, err := s.trusted()
+	if err != nil {
+		return err
+	}
+	for _, key := range trusted {
 		r.Trusted = append(r.Trusted, keys.ID(key))
 	}
 	if r.KeyFile = s.Key; s.ReadOnly {

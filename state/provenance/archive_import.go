@@ -38,6 +38,8 @@ type ImportOptions struct {
 	Trust bool
 	// Key believes the archive if this key has signed it, and refuses it otherwise; nil: no signature is looked for.
 	Key ed25519.PublicKey
+	// Signer is the id of a key that has signed the digest of the whole archive elsewhere, if Trust is set for that.
+	Signer string
 }
 
 // ArchiveFile is an open archive. Nothing of its description is verified yet.
@@ -133,7 +135,7 @@ func (f *ArchiveFile) trust(o ImportOptions) (state.Trust, error) {
 	case o.Key != nil:
 		return state.Trust{Tier: state.TierTrusted, Signer: keys.ID(o.Key)}, f.verifySignature(o.Key)
 	case o.Trust:
-		return state.Trust{Tier: state.TierTrusted}, nil
+		return state.Trust{Tier: state.TierTrusted, Signer: o.Signer}, nil
 	}
 	return state.Trust{Tier: state.TierForeign}, nil
 }
