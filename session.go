@@ -1,6 +1,7 @@
 package xstate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -547,7 +548,7 @@ func (s *Session) share(cfg *runner.Config) error {
 	roots := s.roots()
 	if s.cache == nil {
 		var err error
-		s.cache, err = remote.Open(p.Remote.With(s.getenv), s.store.state, runner.Withheld(roots))
+		s.cache, err = remote.Open(p.Remote.With(s.getenv), s.store.state)
 		if s.noCache = nil; errors.Is(err, remote.ErrUnavailable) {
 			s.noCache, err = err, nil
 		}
@@ -555,17 +556,13 @@ func (s *Session) share(cfg *runner.Config) error {
 			return err
 		}
 	}
-	cfg.Cache, cfg.Roots, cfg.UploadWait = s.cache, roots, p.Remote.Wait
+	cfg.Cache, cfg.Roots, cfg.UploadWait, cfg.Interpreter = s.cache, roots, p.Remote.Wait, s.Python().Path
 	return nil
 }
 
 // cacheWarnings says what keeps results from being shared, each thing once.
 func (s *Session) cacheWarnings() (texts []string) {
-	say := func(format string, args ...any) {
-		if text := fmt.Sprintf(format, args...); !slices.Contains(s.warned, text) {
-			s.warned, texts = append(s.warned, text), append(texts, text)
-		}
-	}
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
 	if s.noCache != nil {
 		say("results are not shared: %v", s.noCache)
 	}
@@ -577,9 +574,15 @@ func (s *Session) cacheWarnings() (texts []string) {
 		say("the cache %s has results that are signed by the key %s, which is not trusted (remote.trust)",
 			s.cache.Address(), query.Short(Digest(id)))
 	}
-	if counts.LeftAlone {
-		say("the cache %s is left alone for a minute: %v", s.cache.Address(), counts.Failure)
+	if counts.Full != nil {
+		say("results are not uploaded to the cache %s: %v", s.cache.Address(), counts.Full)
 	}
+	if counts.LeftAlone {
+		why := cmp.Or(counts.Failure, errors.New("it did not answer before"))
+		say("the cache %s is left alone for a minute: %v", s.cache.Address(), why)
+	}
+	texts = slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(s.warned, text) })
+	s.warned = append(s.warned, texts...)
 	return texts
 }
 

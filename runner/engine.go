@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/machine"
 	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
@@ -66,6 +68,8 @@ type Config struct {
 	// see remote.RootNames.
 	Cache *remote.Cache
 	Roots map[string]string
+	// Interpreter is the path of that of Python; "": none was found
+	Interpreter string
 	// UploadWait bounds how long Close waits for uploads; 0: see waitForUploads.
 	UploadWait time.Duration
 }
@@ -105,20 +109,41 @@ type Engine struct {
 	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
 }
 
-// shared is what an engine knows of its cache.
+// shared is what an engine knows of its cache, and of what its results depend on.
 type shared struct {
-	roots   *remote.Roots
+	// roots are those of Config. tools are the interpreter's, which a record may name for any key, and pure has the
+	// home beside them.
+	roots, tools, pure *remote.Roots
+
 	nodes   []*node                       // of the program that was analysed last; nil once they were asked for
+	program []*node                       // the same, for good
 	weak    map[state.Digest]state.Digest // code → weak fingerprint
 	asked   map[state.Digest]bool         // values that the cache was asked for
 	offered map[state.Digest]bool         // traces and groups that were offered to it
 	values  []state.Digest                // groups that may be stored later, see offerValues
 	taken   map[state.Digest]bool         // traces that were taken over, and that no outcome has counted
+	// withheld is that of remote.Upload, for the program that ran last.
+	withheld func(io.Reader) (bool, error)
+
+	facts              map[state.Digest]machine.Fact // code → what its text may ask for
+	functions, modules *machine.Fact                 // nil: they are not known yet
+	machine            map[machine.Fact]string
 }
 
 func newShared(cfg *Config) shared {
-	return shared{roots: remote.NewRoots(cfg.Roots), weak: map[state.Digest]state.Digest{},
-		asked: map[state.Digest]bool{}, offered: map[state.Digest]bool{}, taken: map[state.Digest]bool{}}
+	only := func(names ...string) *remote.Roots {
+		paths := map[string]string{}
+		for _, name := range names {
+			paths[name] = cfg.Roots[name]
+		}
+		return remote.NewRoots(paths)
+	}
+	return shared{
+		roots: remote.NewRoots(cfg.Roots), tools: only(remote.RootPrefix, remote.RootBase),
+		pure: only(remote.RootPrefix, remote.RootBase, remote.RootHome),
+		weak: map[state.Digest]state.Digest{}, asked: map[state.Digest]bool{}, offered: map[state.Digest]bool{},
+		taken: map[state.Digest]bool{}, facts: map[state.Digest]machine.Fact{}, machine: map[machine.Fact]string{},
+	}
 }
 
 // identity names the interpreter. It says whether the program is a script, and where imports begin, unless that is the
@@ -223,7 +248,7 @@ func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 		}
 		return refusal
 	})
-	e.shared.nodes = nodes
+	e.shared.nodes, e.shared.program, e.shared.functions = nodes, nodes, nil
 	return units, nodes
 }
 

@@ -45,7 +45,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	}()
 	e.baseState.Begin()
 	e.end = nil
-	if e.cfg.Cache != nil {
+	if e.shared.modules = nil; e.cfg.Cache != nil {
 		e.cfg.Cache.Renew()
 	}
 	if err := e.recoverFiles(); err != nil {

@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"io"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/remote"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -33,15 +36,14 @@ func (e *Engine) portable(n *node, t *state.Trace) (u *remote.Upload, ok bool) {
 	if !ok || !shareable(t) || e.readsSecret(t) || passesEnvironment(t) {
 		return nil, false
 	}
-	roots := e.shared.roots
 	k := &remote.Keys{AliasSensitive: t.AliasSensitive, Cited: t.CitedBlocks, Pure: isPureImport(n, t)}
-	digests := map[depgraph.Key]state.Digest{}
+	roots := e.rootsOf(k)
 	for _, a := range t.Reads {
 		key, ok := roots.Portable(string(a.Key))
 		if !ok {
 			return nil, false
 		}
-		k.Reads, digests[a.Key] = append(k.Reads, depgraph.Key(key)), a.Digest
+		k.Reads = append(k.Reads, depgraph.Key(key))
 	}
 	slices.Sort(k.Reads)
 	for key, path := range t.Paths {
@@ -54,24 +56,24 @@ func (e *Engine) portable(n *node, t *state.Trace) (u *remote.Upload, ok bool) {
 		}
 		k.Paths[key] = portable
 	}
-	strong, ok := e.strong(weak, k, fingerprint{func(key depgraph.Key) state.Digest { return digests[key] },
-		t.ReadAliases, t.AliasesBefore, t.CitedSource})
+	strong, ok := e.strong(n, weak, k, fingerprint{t.Reads, t.ReadAliases, t.AliasesBefore, t.CitedSource})
 	if !ok {
 		return nil, false
 	}
-	changed, ok := mapTrace(t, roots.Portable)
+	changed := *t
 	changed.Code, changed.Reads, changed.Paths, changed.Trust = "", nil, nil, state.Trust{}
 	changed.AliasSensitive, changed.CitedBlocks, changed.CitedSource = nil, nil, ""
 	changed.ReadAliases, changed.AliasesBefore = nil, nil
 	return &remote.Upload{Weak: weak, Strong: strong, Keys: k, Result: &remote.Result{Trace: changed},
-		Blobs: blobsOf(t)}, ok
+		Blobs: blobsOf(t)}, true
 }
 
 // readsSecret reports whether a trace read a variable that holds a secret.
 func (e *Engine) readsSecret(t *state.Trace) bool {
 	names := e.cfg.Secrets.Names()
 	return slices.ContainsFunc(t.Reads, func(a state.Access) bool {
-		return a.Key.Space() == "env" && slices.Contains(names, a.Key.Name())
+		_, k := a.Key.Cut()
+		return k.Space() == "env" && slices.Contains(names, k.Name())
 	})
 }
 
@@ -122,9 +124,40 @@ func (w *walk) share() {
 	if len(fresh) == 0 {
 		return
 	}
+	e.shared.withheld = w.withheld()
 	e.cfg.Cache.Upload(w.uploadsOf(fresh))
 	w.noteValues(fresh)
 	e.offerValues()
+}
+
+// leastWithheld is the length of the shortest text that contents are searched for. Shorter ones are in most contents.
+const leastWithheld = 3
+
+// withheld finds in a content the paths of roots, the name of this machine, and the values of variables that the
+// program read of its environment: a later node may print what another has read.
+func (w *walk) withheld() func(io.Reader) (bool, error) {
+	var texts []string
+	add := func(text string) {
+		if len(text) >= leastWithheld {
+			texts = appendNew(texts, text)
+		}
+	}
+	for _, path := range w.e.shared.roots.Paths() {
+		add(path)
+	}
+	if name, err := os.Hostname(); err == nil && name != "localhost" {
+		add(name)
+	}
+	for i := range w.outcomes {
+		if t := w.outcomes[i].t; t != nil && !isPureImport(w.nodes[i], t) {
+			for _, a := range t.Reads {
+				if _, k := a.Key.Cut(); k.Space() == "env" {
+					add(w.e.environ[k.Name()])
+				}
+			}
+		}
+	}
+	return secret.Texts(texts).HasFrom
 }
 
 // uploadsOf returns the uploads of the results of some nodes, each with those that follow it.
@@ -144,6 +177,7 @@ func (w *walk) uploadsOf(fresh map[int]bool) (uploads []*remote.Upload) {
 				u.Result.Next = append(u.Result.Next, following[j])
 			}
 			trace, store, address := out.Trace, w.e.cfg.Store, w.e.cfg.Cache.Address()
+			u.Withheld = w.e.shared.withheld
 			u.Done = func() { noteCached(store, address, trace) }
 			uploads = append(uploads, u)
 		}

@@ -3,13 +3,12 @@ package runner
 import (
 	"context"
 	"fmt"
-	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/remote"
-	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -18,22 +17,12 @@ import (
 // the store, so all that decides, plans or explains treats it as any other: the cache is behind Engine.choose, and in
 // no other place.
 
-// Withheld reports whether a content has a path of a root. It is that of remote.Options.
-func Withheld(roots map[string]string) func(io.Reader) (bool, error) {
-	values := map[string]string{}
-	for _, path := range remote.NewRoots(roots).Paths() {
-		values[path] = path
-	}
-	set := secret.New(values, nil)
-	return func(r io.Reader) (bool, error) { return set.HasFrom(r) }
-}
-
 // weakOf returns the weak fingerprint of a node: its code, without the paths of this machine.
 func (e *Engine) weakOf(n *node) (state.Digest, bool) {
 	if weak, known := e.shared.weak[n.code]; known {
 		return weak, weak != ""
 	}
-	identity, ok := e.shared.roots.Portable(e.options.interpreter(n.unit.language))
+	identity, ok := e.shared.tools.Portable(e.options.interpreter(n.unit.language))
 	weak := state.Digest("")
 	if ok {
 		weak = state.DigestOf([]byte("xstate weak 1\n" + e.options.keyText(n, identity)))
@@ -85,11 +74,19 @@ func (e *Engine) askAhead(ctx context.Context) {
 	}
 }
 
-// fingerprint is what a strong fingerprint is made of, beside the keys.
+// fingerprint is what a node reads at a place.
 type fingerprint struct {
-	digest         func(depgraph.Key) state.Digest
+	reads          []state.Access
 	within, around []state.Alias
 	layout         state.Digest
+}
+
+// rootsOf are those that the keys of a record may name.
+func (e *Engine) rootsOf(k *remote.Keys) *remote.Roots {
+	if k.Pure {
+		return e.shared.pure
+	}
+	return e.shared.tools
 }
 
 // strongHere returns the strong fingerprint of n at p, had it these keys. ok is false where a key has no known digest.
@@ -98,19 +95,19 @@ func (e *Engine) strongHere(p place, n *node, weak state.Digest, k *remote.Keys)
 	if !ok {
 		return "", false
 	}
-	return e.strong(weak, k, fingerprint{func(key depgraph.Key) state.Digest { return p.get(key).digest },
-		p.aliasesWithin(reads), p.aliasesAround(k.AliasSensitive), p.layout(n, k.Cited)})
+	return e.strong(n, weak, k, fingerprint{reads, p.aliasesWithin(reads), p.aliasesAround(k.AliasSensitive),
+		p.layout(n, k.Cited)})
 }
 
 // readsHere returns the keys with their digests at p, sorted.
 func (e *Engine) readsHere(p place, k *remote.Keys) (reads []state.Access, ok bool) {
-	if paths, ok := e.localPaths(k.Paths); !ok {
+	if paths, ok := e.localPaths(k); !ok {
 		return nil, false
 	} else if len(paths) > 0 {
 		e.baseState.Learn(paths)
 	}
 	for _, portable := range k.Reads {
-		key, ok := e.shared.roots.Local(string(portable))
+		key, ok := e.rootsOf(k).Local(string(portable))
 		if !ok {
 			return nil, false
 		}
@@ -124,10 +121,10 @@ func (e *Engine) readsHere(p place, k *remote.Keys) (reads []state.Access, ok bo
 	return reads, true
 }
 
-func (e *Engine) localPaths(portable map[depgraph.Key]string) (map[depgraph.Key]string, bool) {
+func (e *Engine) localPaths(k *remote.Keys) (map[depgraph.Key]string, bool) {
 	paths := map[depgraph.Key]string{}
-	for key, path := range portable {
-		local, ok := e.shared.roots.Local(path)
+	for key, path := range k.Paths {
+		local, ok := e.rootsOf(k).Local(path)
 		if !ok {
 			return nil, false
 		}
@@ -136,41 +133,50 @@ func (e *Engine) localPaths(portable map[depgraph.Key]string) (map[depgraph.Key]
 	return paths, true
 }
 
-// strong returns a strong fingerprint. ok is false where a digest cannot be said without a path of this machine.
-func (e *Engine) strong(weak state.Digest, k *remote.Keys, f fingerprint) (state.Digest, bool) {
+// strong returns a strong fingerprint: the keys with their digests, the aliases among them, and the facts of the
+// machine that the node may ask for. ok is false where that cannot be said without a path of this machine.
+func (e *Engine) strong(n *node, weak state.Digest, k *remote.Keys, f fingerprint) (state.Digest, bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "xstate strong 1\n%s\n", weak)
-	for _, portable := range k.Reads {
-		key, ok := e.shared.roots.Local(string(portable))
+	lines := make([]string, 0, len(f.reads))
+	for _, a := range f.reads {
+		key, ok := e.rootsOf(k).Portable(string(a.Key))
 		if !ok {
 			return "", false
 		}
-		d, ok := e.portableDigest(depgraph.Key(key), f.digest(depgraph.Key(key)), k.Pure)
+		d, ok := e.portableDigest(a, k)
 		if !ok {
 			return "", false
 		}
-		fmt.Fprintf(&b, "%q %q\n", portable, d)
+		lines = append(lines, fmt.Sprintf("%q %q\n", key, d))
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		b.WriteString(line)
 	}
 	for _, list := range [][]state.Alias{f.within, f.around} {
 		fmt.Fprintf(&b, "%q\n", list)
 	}
 	fmt.Fprintf(&b, "%q %q %s\n", k.AliasSensitive, k.Cited, f.layout)
+	if !k.Pure {
+		b.WriteString(e.machineFacts(e.factsOf(n, f.reads)))
+	}
 	return state.DigestOf([]byte(b.String())), true
 }
 
 // homeDigest is the digest of the home for a node that does nothing but import libraries.
 const homeDigest = "the home"
 
-// portableDigest returns a digest as all machines have it. It says which version a package has, and not where its
-// scripts lie.
-func (e *Engine) portableDigest(k depgraph.Key, d state.Digest, pure bool) (string, bool) {
-	switch {
-	case pure && k == "env:HOME" && d != state.Absent && d == e.baseState.Get(k):
+// portableDigest returns the digest of a key as all machines have it. It says which version a package has, and not
+// where its scripts lie.
+func (e *Engine) portableDigest(a state.Access, k *remote.Keys) (string, bool) {
+	switch unchanged := a.Digest != state.Absent && a.Digest == e.baseState.Get(a.Key); {
+	case unchanged && k.Pure && a.Key == "env:HOME":
 		return homeDigest, true
-	case k.Space() == "module" && d != state.Absent && d == e.baseState.Get(k):
-		return string(e.baseState.PortableVersion(k)), true
+	case unchanged && a.Key.Space() == "module":
+		return string(e.baseState.PortableVersion(a.Key)), true
 	}
-	return e.shared.roots.Portable(string(d))
+	return e.rootsOf(k).Portable(string(a.Digest))
 }
 
 // adopt makes a result of another machine one of the store. It reports false if it is not valid here, or a part of it
@@ -178,18 +184,15 @@ func (e *Engine) portableDigest(k depgraph.Key, d state.Digest, pure bool) (stri
 func (e *Engine) adopt(
 	ctx context.Context, p place, n *node, k *remote.Keys, found *remote.Found[remote.Result],
 ) bool {
-	t, ok := e.localTrace(&found.Record.Trace)
-	if !ok {
-		return false
-	}
+	t, ok := found.Record.Trace, false
 	if t.Reads, ok = e.readsHere(p, k); !ok {
 		return false
 	}
-	t.Paths, _ = e.localPaths(k.Paths)
+	t.Paths, _ = e.localPaths(k)
 	t.Code, t.AliasSensitive, t.CitedBlocks = n.code, k.AliasSensitive, k.Cited
 	t.ReadAliases, t.AliasesBefore = p.aliasesWithin(t.Reads), p.aliasesAround(k.AliasSensitive)
 	t.CitedSource = p.layout(n, k.Cited)
-	if _, _, valid := firstChangedRead(p, &t); !valid || !shareable(&t) {
+	if _, _, valid := firstChangedRead(p, &t); !valid || !shareable(&t) || !e.mayReplace(&t) {
 		return false
 	}
 	if !e.cfg.Cache.Fetch(ctx, found.Record.Blobs) ||
@@ -205,36 +208,22 @@ func (e *Engine) adopt(
 	return true
 }
 
-// localTrace returns a trace of a record with the paths of this machine.
-func (e *Engine) localTrace(portable *state.Trace) (t state.Trace, ok bool) {
-	return mapTrace(portable, e.shared.roots.Local)
-}
-
-// mapTrace returns a copy of a trace with other texts for what it wrote.
-func mapTrace(t *state.Trace, change func(string) (string, bool)) (changed state.Trace, ok bool) {
-	all := true
-	text := func(s string) string {
-		c, ok := change(s)
-		all = all && ok
-		return c
-	}
-	changed = *t
-	changed.Writes, changed.Info, changed.FileOrder = nil, nil, nil
-	for _, w := range t.Writes {
-		changed.Writes = append(changed.Writes,
-			state.Access{Key: depgraph.Key(text(string(w.Key))), Digest: state.Digest(text(string(w.Digest)))})
-	}
-	slices.SortFunc(changed.Writes, byKey)
-	for _, name := range t.FileOrder {
-		changed.FileOrder = append(changed.FileOrder, text(name))
-	}
-	if t.Info != nil {
-		changed.Info = map[depgraph.Key]state.ValueInfo{}
-		for k, info := range t.Info {
-			changed.Info[depgraph.Key(text(string(k)))] = info
+// mayReplace reports whether the files that a trace wrote can be written here as they were there: where something else
+// than a plain file is in the way, or the user may not write, the program does another thing.
+func (e *Engine) mayReplace(t *state.Trace) bool {
+	const ownerWrites = 0o200
+	return !slices.ContainsFunc(t.Writes, func(w state.Access) bool {
+		if w.Key.Space() != "file" {
+			return false
 		}
-	}
-	return changed, all
+		name := w.Key.Name()
+		if info := e.baseState.Stat(name); info != nil &&
+			(!info.Mode.IsRegular() || info.Mode&ownerWrites == 0 || info.Links > 1) {
+			return true
+		}
+		folder := e.baseState.Stat(filepath.Dir(name))
+		return folder != nil && (!folder.Mode.IsDir() || folder.Mode&ownerWrites == 0)
+	})
 }
 
 // shareable reports whether a trace is a result for others, too; see package remote.
@@ -244,12 +233,18 @@ func shareable(t *state.Trace) bool {
 	}
 	for _, list := range [][]state.Access{t.Reads, t.Writes} {
 		for _, a := range list {
-			if isOfCall(a.Key) || a.Digest == state.Edited || a.Key == "env:*" {
+			if isOfCall(a.Key) || a.Digest == state.Edited || isWholeEnvironment(a.Key) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// isWholeEnvironment reports whether a key is all variables of the environment at once.
+func isWholeEnvironment(k depgraph.Key) bool {
+	_, plain := k.Cut()
+	return plain == "env:*"
 }
 
 // blobsOf returns the contents that a trace refers to: its outputs, and the files and variables of the environment that

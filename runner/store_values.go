@@ -480,7 +480,8 @@ func (e *Engine) offerValues() {
 			return false
 		}
 		e.shared.offered[d] = true
-		uploads = append(uploads, &remote.Upload{Value: &v, Blobs: append([]state.Digest{v.Blob}, v.Parts...)})
+		uploads = append(uploads, &remote.Upload{Value: &v, Blobs: append([]state.Digest{v.Blob}, v.Parts...),
+			Withheld: e.shared.withheld})
 		return true
 	})
 	e.cfg.Cache.Upload(uploads)

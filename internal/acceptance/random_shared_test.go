@@ -16,7 +16,7 @@ import (
 // every other one: the second then takes results over, executes what follows from an edit, and serves the first.
 func TestRandomShared(t *testing.T) {
 	for name, from := range map[string]drawing{
-		"python": {}, "node": {words: &javascriptWords}, "bash": {words: &bashWords},
+		"python": {}, "node": {words: &javascriptWords},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "python" && !has(name) {

@@ -30,8 +30,6 @@ type Options struct {
 	// Key signs what is uploaded; nil: nothing is. Records by its public half are trusted.
 	Key     ed25519.PrivateKey
 	Trusted []ed25519.PublicKey
-	// Withheld reports whether a content must not leave the machine; nil: any may.
-	Withheld func(io.Reader) (bool, error)
 	// Answer bounds the time of one answer, without the content of a blob; 0 means half a second. A blob may take as
 	// much again for each megabyte.
 	Answer time.Duration
@@ -64,6 +62,8 @@ type Upload struct {
 
 	Blobs []state.Digest
 	Done  func() // called when it is in the store; may be nil
+	// Withheld reports whether a content must not leave the machine; nil: any may.
+	Withheld func(io.Reader) (bool, error)
 }
 
 // uploads are what waits to be uploaded.
@@ -72,7 +72,15 @@ type uploads struct {
 	waiting []*Upload
 	running chan struct{} // closed when nothing waits; nil: nothing is uploaded
 	ended   bool          // the store takes no more
+	full    error         // why
 	sizes   map[state.Digest]int64
+}
+
+// why returns why the store takes no more; nil if it does.
+func (u *uploads) why() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.full
 }
 
 // Found is a record with the id of the key that signed it.
@@ -98,6 +106,7 @@ type Counts struct {
 	Damaged   int            // records and blobs that were missing or not what they should be
 	Unknown   map[string]int // records that were not read, by the id of a key that is not trusted
 	LeftAlone bool           // see health
+	Full      error          // why it takes no uploads; nil: it does
 	Failure   error          // the store's last
 }
 
@@ -108,9 +117,6 @@ func New(o Options) *Cache {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Withheld == nil {
-		o.Withheld = func(io.Reader) (bool, error) { return false, nil }
 	}
 	c := &Cache{o: o, trusted: trustedKeys(o.Key, o.Trusted), slots: map[state.Digest]*slots{},
 		results: map[state.Digest]*Found[Result]{}, unknown: map[string]int{}}
@@ -130,6 +136,7 @@ func (c *Cache) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.counts
+	n.Full = c.uploads.why()
 	n.Unknown, n.LeftAlone, n.Failure = maps.Clone(c.unknown), c.health.isLeftAlone(), c.health.failure()
 	return n
 }

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -21,8 +24,9 @@ import (
 // machine is a machine with its store and key.
 type machine struct {
 	*Cache
-	local *state.Store
-	key   ed25519.PrivateKey
+	local    *state.Store
+	key      ed25519.PrivateKey
+	withheld func(io.Reader) (bool, error)
 }
 
 // newMachine opens a cache in a store. It trusts the keys of others.
@@ -60,7 +64,7 @@ func (m *machine) give(t *testing.T, i int, k *Keys, output string, next ...stat
 		t.Fatal(err)
 	}
 	m.Upload([]*Upload{{Weak: weak(i), Strong: strong(i), Keys: k, Blobs: []state.Digest{ref.Digest},
-		Result: &Result{Trace: state.Trace{Outputs: ref.Digest}, Next: next}}})
+		Result: &Result{Trace: state.Trace{Outputs: ref.Digest}, Next: next}, Withheld: m.withheld}})
 	m.Wait(t.Context())
 	return ref.Digest
 }
@@ -85,11 +89,7 @@ func (m *machine) take(t *testing.T, i int) string {
 
 func testFolder(t *testing.T) *folder {
 	t.Helper()
-	store, err := openFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store.(*folder)
+	return openFolder(t.TempDir())
 }
 
 func TestShared(t *testing.T) {
@@ -332,7 +332,7 @@ func TestSlots(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	store := testFolder(t)
 	ann := newMachine(t, 1, store)
-	ann.o.Withheld = func(r io.Reader) (bool, error) {
+	ann.withheld = func(r io.Reader) (bool, error) {
 		text, err := io.ReadAll(r)
 		return bytes.Contains(text, []byte("/home/ann")), err
 	}
@@ -342,6 +342,39 @@ func TestWithheld(t *testing.T) {
 	ann.give(t, 3, readsX, "three")
 	if have := ben.take(t, 1) + ben.take(t, 2) + ben.take(t, 3); have != "three" {
 		t.Errorf("ben has %q", have)
+	}
+}
+
+// TestFolderAgain: a cache that was removed while it is in use is made again.
+func TestFolderAgain(t *testing.T) {
+	store := testFolder(t)
+	ann := newMachine(t, 1, store)
+	ben := newMachine(t, 2, store, ann)
+	ann.give(t, 1, readsX, "one")
+	if err := os.RemoveAll(store.path); err != nil {
+		t.Fatal(err)
+	}
+	ann.give(t, 2, readsX, "two")
+	if have := ben.take(t, 1) + ben.take(t, 2); have != "two" {
+		t.Errorf("ben has %q", have)
+	}
+}
+
+// TestFolderShared: those who may write to the cache may write to the folders in it.
+func TestFolderShared(t *testing.T) {
+	store := testFolder(t)
+	if err := os.Chmod(store.path, 0o775|fs.ModeSetgid); err != nil {
+		t.Fatal(err)
+	}
+	newMachine(t, 1, store).give(t, 1, readsX, "one")
+	names, err := filepath.Glob(filepath.Join(store.path, "*", "*"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d folders, %v", len(names), err)
+	}
+	for _, name := range append(names, filepath.Dir(names[0])) {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o775 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
 	}
 }
 

@@ -12,12 +12,13 @@
 //   - The weak fingerprint names a node by what is known before it runs: its code, the interpreter, the semantics of
 //     the kernel. The strong fingerprint names it with the digests of what it reads.
 //   - Roots are the folders of one machine that a record must not name: the home, the workspace, the environment of the
-//     interpreter. A record has "{home}" in their place.
+//     interpreter. A record has "{prefix}" in the place of the latter.
 //
 // # The invariant
 //
 // A result is used only where an execution here would have read the same: each key that the recorded execution read has
-// the same digest at this place in this program. Nothing that came from a cache is interpreted before it is verified:
+// the same digest at this place in this program, and so has each fact of the machine that the code may ask for (package
+// machine). Nothing that came from a cache is interpreted before it is verified:
 // a record by its signature, a blob by its digest. Losing, delaying or forging anything costs time, and no more.
 //
 // # Lookup in two phases
@@ -50,7 +51,12 @@
 //
 // A result that another execution could differ from (marks), that is pinned, failed, was stopped or was denied
 // something; one that read a call, a secret or what the interpreter alone holds; one whose files lie outside of the
-// workspace; one in which the path of a root occurs, in an output, a value or a file; one that came from elsewhere.
+// workspace; one that came from elsewhere; one in which the path of a root occurs, in an output, a value or a file, the
+// name of the machine, or what a variable of the environment held that the program read.
+//
+// Paths that are not below the workspace mean something else in another folder: "../x", or a path made from the home. A
+// result that read one is found only where the workspace and the home are the same. The interpreter's own files and
+// those of the system are exceptions, and so is the home for an import of libraries: it is made again.
 //
 // # Sessions that travel
 //
@@ -83,6 +89,9 @@
 //   - To believe the server believes everybody who may write to it.
 //   - To keep one Ref for a session, and to replace it, needs a store that compares and swaps: neither a folder on a
 //     shared disk nor the Remote Execution API does.
+//   - To translate paths from one home to another takes a path that the program names for one that it made.
+//   - To take a result over although a link or a protected file is in the place of a file that the program wrote does
+//     what the program would not do.
 //   - To upload before a run returns makes each first run slower for a second that may never come.
 //
 // # Failures

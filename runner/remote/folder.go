@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 	"syscall"
 
 	"github.com/xstate-engine/xstate/state"
@@ -18,25 +19,50 @@ import (
 //	ac/ab/abcd…   records by name
 //	cas/ab/abcd…  blobs by the SHA-256 of their content
 //
-// Files are written under another name, and get theirs when they are complete. So readers need no lock.
-type folder struct{ root *os.Root }
+// Files are written under another name, and get theirs when they are complete. So readers need no lock. The folder is
+// opened by the first call, which may hang on a shared disk: calls are bounded, and opening a cache is not. It is
+// opened again if it was removed meanwhile.
+type folder struct {
+	path string
+
+	mu   sync.Mutex
+	root *os.Root // nil: it is not open
+}
 
 const (
 	recordFolder = "ac"
 	blobFolder   = "cas"
 )
 
-// openFolder opens a folder, and creates it if it does not exist.
-func openFolder(path string) (Store, error) {
-	err := os.MkdirAll(path, 0o777)
-	if err != nil && !isReadOnly(err) {
+func openFolder(path string) *folder { return &folder{path: path} }
+
+// open returns the folder, which it creates if it does not exist.
+func (f *folder) open() (*os.Root, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root != nil && !f.replaced() {
+		return f.root, nil
+	}
+	if f.root != nil {
+		_ = f.root.Close() // nothing was written that is not complete
+		f.root = nil
+	}
+	if err := os.MkdirAll(f.path, 0o777); err != nil && !isReadOnly(err) {
 		return nil, err
 	}
-	root, err := os.OpenRoot(path)
+	root, err := os.OpenRoot(f.path)
+	f.root = root
+	return root, err
+}
+
+// replaced reports whether another folder is at the path of the open one, or none is.
+func (f *folder) replaced() bool {
+	now, err := os.Stat(f.path)
 	if err != nil {
-		return nil, err
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	return &folder{root}, nil
+	opened, err := f.root.Stat(".")
+	return err == nil && !os.SameFile(opened, now)
 }
 
 // isReadOnly reports whether an error says that nothing more can be written.
@@ -53,6 +79,10 @@ func place(kind string, d state.Digest) (string, error) {
 }
 
 func (f *folder) Records(ctx context.Context, names []state.Digest) ([][]byte, error) {
+	root, err := f.open()
+	if err != nil {
+		return nil, err
+	}
 	found := make([][]byte, len(names))
 	for i, name := range names {
 		if err := ctx.Err(); err != nil {
@@ -62,7 +92,7 @@ func (f *folder) Records(ctx context.Context, names []state.Digest) ([][]byte, e
 		if err != nil {
 			return nil, err
 		}
-		file, err := f.root.Open(at)
+		file, err := root.Open(at)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -95,33 +125,64 @@ func (f *folder) write(at string, fill func(io.Writer) error) (err error) {
 			err = fmt.Errorf("%w: %w", ErrReadOnly, err)
 		}
 	}()
-	if _, err := f.root.Stat(at); err == nil {
-		return nil
-	}
-	if err := f.root.MkdirAll(path.Dir(at), 0o777); err != nil {
-		return err
-	}
-	temporary := at + ".new-" + randomName()
-	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	root, err := f.open()
 	if err != nil {
 		return err
 	}
-	defer f.root.Remove(temporary)
+	if _, err := root.Stat(at); err == nil {
+		return nil
+	}
+	if err := makeShared(root, path.Dir(at)); err != nil {
+		return err
+	}
+	temporary := at + ".new-" + randomName()
+	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer root.Remove(temporary)
 	if err := errors.Join(fill(file), file.Close()); err != nil {
 		return err
 	}
 	// A link does not replace what another writer has made meanwhile, as a rename would.
-	err = f.root.Link(temporary, at)
+	err = root.Link(temporary, at)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil { // a file system without hard links
-		return f.root.Rename(temporary, at)
+		return root.Rename(temporary, at)
+	}
+	return nil
+}
+
+// makeShared makes a folder and those above it that others may write to as to the cache, whatever the mask of
+// permissions of this user.
+func makeShared(root *os.Root, name string) error {
+	if _, err := root.Stat(name); err == nil {
+		return nil
+	}
+	if above := path.Dir(name); above != "." {
+		if err := makeShared(root, above); err != nil {
+			return err
+		}
+	}
+	if err := root.Mkdir(name, 0o777); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	if info, err := root.Stat("."); err == nil {
+		_ = root.Chmod(name, info.Mode()&(fs.ModePerm|fs.ModeSetgid|fs.ModeSticky)) // else others may not write there
 	}
 	return nil
 }
 
 func (f *folder) Missing(ctx context.Context, refs []state.BlobRef) (missing []state.BlobRef, err error) {
+	root, err := f.open()
+	if err != nil {
+		return nil, err
+	}
 	for _, ref := range refs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -130,7 +191,7 @@ func (f *folder) Missing(ctx context.Context, refs []state.BlobRef) (missing []s
 		if err != nil {
 			return nil, err
 		}
-		info, err := f.root.Stat(at)
+		info, err := root.Stat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && info.Size() != ref.Size:
 			missing = append(missing, ref)
@@ -146,7 +207,11 @@ func (f *folder) Blob(ctx context.Context, ref state.BlobRef, w io.Writer) (bool
 	if err != nil {
 		return false, err
 	}
-	file, err := f.root.Open(at)
+	root, err := f.open()
+	if err != nil {
+		return false, err
+	}
+	file, err := root.Open(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -163,8 +228,12 @@ func (f *folder) PutBlob(ctx context.Context, ref state.BlobRef, r io.Reader) er
 	if err != nil {
 		return err
 	}
-	if info, err := f.root.Stat(at); err == nil && info.Size() != ref.Size {
-		if err := f.root.Remove(at); err != nil { // it is damaged
+	root, err := f.open()
+	if err != nil {
+		return err
+	}
+	if info, err := root.Stat(at); err == nil && info.Size() != ref.Size {
+		if err := root.Remove(at); err != nil { // it is damaged
 			return err
 		}
 	}
@@ -177,7 +246,16 @@ func (f *folder) PutBlob(ctx context.Context, ref state.BlobRef, r io.Reader) er
 	})
 }
 
-func (f *folder) Close() error { return f.root.Close() }
+func (f *folder) Close() error {
+	if !f.mu.TryLock() {
+		return nil // a call hangs, and has the folder for as long as this process lives
+	}
+	defer f.mu.Unlock()
+	if f.root == nil {
+		return nil
+	}
+	return f.root.Close()
+}
 
 // interruptible is a reader that ends with its context.
 type interruptible struct {

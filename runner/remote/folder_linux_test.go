@@ -17,10 +17,7 @@ import (
 // TestFolderReadOnly reads from a folder as a user who must not write there.
 func TestFolderReadOnly(t *testing.T) {
 	at := t.TempDir()
-	s, err := openFolder(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openFolder(at)
 	defer closeStore(t, s)
 	names := testNames(t, 2)
 	content, other := testContent(t, "", 100), testContent(t, "other", 100)

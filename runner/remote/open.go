@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -38,8 +37,8 @@ type Settings struct {
 
 // Open opens a cache. local is where blobs come from and go to. A run does without a cache that cannot be
 // opened (ErrUnavailable).
-func Open(s Settings, local *state.Store, withheld func(io.Reader) (bool, error)) (*Cache, error) {
-	o := Options{Address: s.Address, Local: local, Withheld: withheld}
+func Open(s Settings, local *state.Store) (*Cache, error) {
+	o := Options{Address: s.Address, Local: local}
 	var err error
 	if o.Key, err = s.key(); err != nil {
 		return nil, err
@@ -91,12 +90,11 @@ func readKey[K any](setting, path string, read func([]byte) (K, error)) (key K, 
 }
 
 // openStore opens the store at an address.
-func openStore(s *Settings) (store Store, err error) {
-	if strings.Contains(s.Address, "://") {
-		store, err = openServer(s.Address, s.Server)
-	} else {
-		store, err = openFolder(s.Address)
+func openStore(s *Settings) (Store, error) {
+	if !strings.Contains(s.Address, "://") {
+		return openFolder(s.Address), nil
 	}
+	store, err := openServer(s.Address, s.Server)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -274,10 +274,7 @@ func checkOvertaken(t *testing.T, s testedStore) {
 // written than the ref says.
 func TestDamagedArchive(t *testing.T) {
 	at := t.TempDir()
-	s, err := openFolder(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openFolder(at)
 	t.Cleanup(func() { closeStore(t, s) })
 	ann := testRefs(s, 1)
 	ref := pushRef(t, ann, 1, "", 1)

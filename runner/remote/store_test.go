@@ -64,10 +64,7 @@ func TestStores(t *testing.T) {
 
 func openTestedFolder(t *testing.T) testedStore {
 	at := t.TempDir()
-	s, err := openFolder(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openFolder(at)
 	t.Cleanup(func() { closeStore(t, s) })
 	return testedStore{s, func(t *testing.T, ref state.BlobRef) {
 		if err := os.Remove(filepath.Join(at, blobFolder, string(ref.Digest[:2]), string(ref.Digest))); err != nil {

@@ -71,7 +71,7 @@ func (c *Cache) uploadAll(ctx context.Context) {
 		u.mu.Unlock()
 		if err := c.upload(ctx, items); errors.Is(err, ErrReadOnly) {
 			u.mu.Lock()
-			u.ended = true
+			u.ended, u.full = true, err
 			u.mu.Unlock()
 		}
 	}
@@ -109,7 +109,7 @@ func (c *Cache) prepare(x *Upload) bool {
 		}
 		size, known := c.uploads.sizes[d]
 		if !known {
-			size = c.measure(d)
+			size = c.measure(d, x)
 			c.uploads.sizes[d] = size
 		}
 		if size == withheld {
@@ -120,20 +120,29 @@ func (c *Cache) prepare(x *Upload) bool {
 }
 
 // measure returns the size of a blob; withheld if it is not to be uploaded.
-func (c *Cache) measure(d state.Digest) int64 {
+func (c *Cache) measure(d state.Digest, x *Upload) int64 {
 	r, ok, err := c.o.Local.OpenBlob(d)
 	if err != nil || !ok {
 		return withheld
 	}
 	defer r.Close()
 	counted := &counter{r: r}
-	if secret, err := c.o.Withheld(counted); secret || err != nil {
+	if x.withholds(counted) {
 		return withheld
 	}
 	if _, err := io.Copy(io.Discard, counted); err != nil {
 		return withheld
 	}
 	return counted.n
+}
+
+// withholds reports whether a content must not leave the machine, or cannot be read.
+func (x *Upload) withholds(r io.Reader) bool {
+	if x.Withheld == nil {
+		return false
+	}
+	secret, err := x.Withheld(r)
+	return secret || err != nil
 }
 
 // counter counts the bytes that are read.
@@ -189,15 +198,15 @@ func (c *Cache) sendBlobs(ctx context.Context, items []*Upload) error {
 func (c *Cache) sendRecords(ctx context.Context, x *Upload) error {
 	refs := c.refs(x.Blobs)
 	if x.Value != nil {
-		return c.sendRecord(ctx, kindValue, valueName(x.Value.Group), &Value{*x.Value, refs}, refs)
+		return c.sendRecord(ctx, x, kindValue, valueName(x.Value.Group), &Value{*x.Value, refs}, refs)
 	}
 	if number, free := c.freeNumber(x.Weak, x.Keys); free {
-		if err := c.sendRecord(ctx, kindKeys, keysName(x.Weak, number), x.Keys, nil); err != nil {
+		if err := c.sendRecord(ctx, x, kindKeys, keysName(x.Weak, number), x.Keys, nil); err != nil {
 			return err
 		}
 	}
 	x.Result.Blobs = refs
-	err := c.sendRecord(ctx, kindResult, x.Strong, x.Result, refs)
+	err := c.sendRecord(ctx, x, kindResult, x.Strong, x.Result, refs)
 	if err == nil {
 		c.mu.Lock()
 		c.counts.Uploaded++
@@ -209,13 +218,15 @@ func (c *Cache) sendRecords(ctx context.Context, x *Upload) error {
 // errWithheld reports that a record must not leave the machine.
 var errWithheld = errors.New("a record has what must not leave the machine")
 
-func (c *Cache) sendRecord(ctx context.Context, k kind, name state.Digest, record any, refs []state.BlobRef) error {
+func (c *Cache) sendRecord(
+	ctx context.Context, x *Upload, k kind, name state.Digest, record any, refs []state.BlobRef,
+) error {
 	sealed, err := c.signer.seal(k, name, record)
 	if err != nil {
 		return err
 	}
-	if secret, err := c.o.Withheld(bytes.NewReader(sealed[sealedSize:])); secret || err != nil {
-		return errors.Join(err, errWithheld)
+	if x.withholds(bytes.NewReader(sealed[sealedSize:])) {
+		return errWithheld
 	}
 	_, err = call(ctx, c.health, c.blobTime(int64(len(sealed))), func(ctx context.Context) (bool, error) {
 		return true, c.o.Store.PutRecord(ctx, name, sealed, refs)

@@ -57,6 +57,19 @@ func New(values map[string]string, key []byte) *Set {
 	return s
 }
 
+// Texts returns a set of texts that contents are searched for as they are and in wide characters. They may be short.
+func Texts(texts []string) *Set {
+	s := &Set{}
+	for _, text := range texts {
+		s.binary = append(s.binary, []byte(text))
+		s.binary = append(s.binary, wideForms(text)...)
+	}
+	for _, b := range s.binary {
+		s.longest = max(s.longest, len(b))
+	}
+	return s
+}
+
 // Mask is the text that replaces a secret.
 func Mask(name string) string { return "«secret " + name + "»" }
 
