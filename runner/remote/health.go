@@ -31,6 +31,9 @@ const (
 // errLeftAlone reports that a store was not asked.
 var errLeftAlone = errors.New("the cache did not answer before, so it is left alone for a minute")
 
+// errSlow is the last failure of a store that does not answer.
+var errSlow = errors.New("it did not answer in time")
+
 // errMissing reports that a blob is missing, which says nothing about the store.
 var errMissing = errors.New("the blob is missing")
 
@@ -85,7 +88,9 @@ func (h *health) note(err error) {
 		h.failures = 0
 		return
 	}
-	h.last = err
+	if h.last = err; errors.Is(err, context.DeadlineExceeded) {
+		h.last = errSlow
+	}
 	if h.failures++; h.failures < maxFailures {
 		return
 	}

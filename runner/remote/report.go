@@ -59,8 +59,21 @@ func (r *Report) keys(s *Settings) error {
 	return nil
 }
 
-// answers fails unless a store answers. A folder may still be made.
+// answers fails unless a store answers in time. A folder may still be made.
 func answers(ctx context.Context, s *Settings) error {
+	ctx, cancel := context.WithTimeout(ctx, reportTime)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- look(ctx, s) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done(): // a folder on a shared disk may hang
+		return errSlow
+	}
+}
+
+func look(ctx context.Context, s *Settings) error {
 	if !strings.Contains(s.Address, "://") {
 		_, err := os.ReadDir(s.Address)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +85,6 @@ func answers(ctx context.Context, s *Settings) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, reportTime)
-	defer cancel()
 	_, err = store.Records(ctx, []state.Digest{valueName("")})
 	return errors.Join(err, store.Close())
 }

@@ -356,6 +356,15 @@ func parseSize(text string) (int64, error) {
 // resolve returns the path that a setting means: absolute, and without symbolic links as far as it exists. A relative
 // path begins at folder; "": it may not be relative.
 func resolve(text, folder, home string) (string, error) {
+	path, err := absolute(text, folder, home)
+	if err != nil {
+		return "", err
+	}
+	return real(path), nil
+}
+
+// absolute is resolve without a look at the disk.
+func absolute(text, folder, home string) (string, error) {
 	switch {
 	case text == "~" || strings.HasPrefix(text, "~/"):
 		if home == "" {
@@ -372,7 +381,7 @@ func resolve(text, folder, home string) (string, error) {
 	default:
 		text = filepath.Join(folder, text)
 	}
-	return real(text), nil
+	return filepath.Clean(text), nil
 }
 
 // real resolves the symbolic links of a path, of which the end need not exist.

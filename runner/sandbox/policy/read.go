@@ -191,24 +191,25 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 	}
 	for i := range found {
 		s := &found[i]
+		path := resolve
 		switch s.field {
+		case fieldRemoteCache: // a disk of others may hang
+			if strings.Contains(s.Value, "://") {
+				continue
+			}
+			path = absolute
 		case fieldOpenAPIDocument:
 			if isURL(s.Value) {
 				continue
 			}
-			fallthrough
-		case fieldRemoteCache:
-			if strings.Contains(s.Value, "://") {
-				continue
-			}
-			fallthrough
 		case fieldRead, fieldWrite, fieldDeny, fieldTrust, fieldModelScript, fieldRemoteKey, fieldRemoteTrust,
 			fieldRemoteCA, fieldRemoteCert, fieldRemoteCertKey:
-			if s.path, err = resolve(s.Value, folder, m.Home); err != nil {
-				return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/",
-					"%s %q: %v",
-					s.Field, s.Value, err)
-			}
+		default:
+			continue
+		}
+		if s.path, err = path(s.Value, folder, m.Home); err != nil {
+			return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/",
+				"%s %q: %v", s.Field, s.Value, err)
 		}
 	}
 	if err := cmp.Or(checkGroups(found), checkRules(found)); err != nil {
