@@ -44,6 +44,12 @@ func (e *Engine) factsOf(n *node, reads []state.Access) (found machine.Fact) {
 	return found
 }
 
+// ofAnotherMachine reports whether a trace came in an archive and may depend on the machine that it was made on, which
+// may differ from this one.
+func (e *Engine) ofAnotherMachine(n *node, t *state.Trace) bool {
+	return t.Tier != state.TierOwn && !t.Here && e.factsOf(n, t.Reads) != 0
+}
+
 // isElsewhere reports whether a key has a path whose meaning depends on where the program runs: "../x", or one below
 // the home. Those of the interpreter are named as such, and those of the system are the same everywhere.
 func (e *Engine) isElsewhere(k depgraph.Key) bool {

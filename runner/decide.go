@@ -245,6 +245,9 @@ func (e *Engine) chooseStored(p place, n *node, g decideOptions) (choice, error)
 			moved = true
 			continue
 		}
+		if e.ofAnotherMachine(n, &t.Trace) {
+			continue
+		}
 		if !e.usable(&t.Trace) || e.boundary.forbidden(n.unit.Dialect, &t.Trace, e.baseState.Path) != "" {
 			continue
 		}
@@ -338,6 +341,8 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	access, now, ok := firstChangedRead(p, c.last)
 	forbidden := e.boundary.forbidden(n.unit.Dialect, c.last, e.baseState.Path)
 	switch {
+	case ok && e.ofAnotherMachine(n, c.last):
+		c.reason.Code = state.ReasonMachine
 	case ok && forbidden != "":
 		c.reason = state.Reason{Code: state.ReasonInput, Key: forbidden, Now: "denied"}
 	case ok:

@@ -199,7 +199,7 @@ func (e *Engine) adopt(
 		slices.ContainsFunc(blobsOf(&t), func(d state.Digest) bool { return !e.cfg.Store.HasBlob(d) }) {
 		return false
 	}
-	t.Trust = state.Trust{Tier: state.TierTrusted, Signer: found.Signer}
+	t.Trust = state.Trust{Tier: state.TierTrusted, Signer: found.Signer, Here: true}
 	id, err := e.cfg.Store.PutTrace(t)
 	if err != nil {
 		return false

@@ -93,14 +93,14 @@ func fullTrace() Trace {
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},
-		Trust: Trust{TierTrusted, "signer"},
+		Trust: Trust{TierTrusted, "signer", true},
 	}
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
 	for _, v := range []any{
 		fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2,
-			Trust{TierTrusted, "signer"}},
+			Trust{TierTrusted, "signer", true}},
 	} {
 		for i := range reflect.ValueOf(v).NumField() {
 			if reflect.ValueOf(v).Field(i).IsZero() {

@@ -25,6 +25,7 @@ const (
 	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
 	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
 	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
+	ReasonMachine = "other-machine"    // it was run on another machine, and may depend on that
 	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
 	ReasonLimit   = "timed-out-before" // Limit stopped it before, on the same reads, and this run has no more time
 	ReasonLayout  = "line-moved"       // its output cites lines that moved

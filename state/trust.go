@@ -25,6 +25,9 @@ func (t Tier) String() string {
 type Trust struct {
 	Tier   Tier   `cbor:"tier,omitempty" json:"tier,omitempty"`
 	Signer string `cbor:"signer,omitempty" json:"signer,omitempty"` // the id of the key that signed it; "": none did
+	// Here says of a result of another store that the machine it was made on is like this one, as far as it depends on
+	// that.
+	Here bool `cbor:"here,omitempty" json:"-"`
 }
 
 // SessionTrust says on whose word the store has the steps of a session.

@@ -299,7 +299,8 @@ func (x *charging) of(id state.BlockID, n *state.NodeResult) *CreditRow {
 
 func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.BlockID]bool) *CreditRow {
 	switch n.Reason.Code {
-	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonEngine:
+	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonMachine,
+		state.ReasonEngine:
 		return x.rowOf(&x.run)
 	case state.ReasonInput, state.ReasonBlocked, state.ReasonUnblocked, state.ReasonEnded:
 		switch by := x.blockOf(n.Reason.By); {

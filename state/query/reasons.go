@@ -17,6 +17,7 @@ var sentences = map[string]string{
 	state.ReasonSharing: "names it reads share objects in another way than before",
 	state.ReasonMaybe:   "what it reads may come out different",
 	state.ReasonLost:    "it was run, but its results are gone",
+	state.ReasonMachine: "it was run on another machine, and asks for what may differ there",
 	state.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
 		"version of xstate",
 	state.ReasonRetry:   "it failed before in a way that may not happen again",
