@@ -570,7 +570,7 @@ func (s *Session) cacheWarnings() (texts []string) {
 		return texts
 	}
 	counts := s.cache.Counts()
-	for _, id := range slices.Sorted(maps.Keys(counts.Unknown)) {
+	for _, id := range counts.Unknown {
 		say("the cache %s has results that are signed by the key %s, which is not trusted (remote.trust)",
 			s.cache.Address(), query.Short(Digest(id)))
 	}

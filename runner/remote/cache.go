@@ -20,7 +20,7 @@ const maxKeys = 8
 const MaxNext = 64
 
 // askAtOnce is how many records are asked for at once.
-const askAtOnce = 512
+const askAtOnce = 2048
 
 // Options configure a Cache.
 type Options struct {
@@ -44,16 +44,19 @@ type Cache struct {
 	health  *health
 	uploads uploads
 
+	signers []string // the ids of trusted keys, sorted
+
 	mu      sync.Mutex
-	slots   map[state.Digest]*slots // by weak fingerprint
-	results map[state.Digest]*Found[Result]
+	slots   map[entry]*slots         // by weak fingerprint
+	results map[entry]*Found[Result] // by strong fingerprint
+	listed  bool                     // the list of signers was read
 	counts  Counts
-	unknown map[string]int // records that were not read, by the id of a key that is not trusted
+	unknown map[string]bool // ids of keys that have signed results and are not trusted
 }
 
 // Upload is a result or a value to upload. The cache finds out the sizes of its blobs.
 type Upload struct {
-	// Of a result: its place.
+	// Of a result: its fingerprints.
 	Weak, Strong state.Digest
 	Keys         *Keys
 	Result       *Result
@@ -74,6 +77,8 @@ type uploads struct {
 	ended   bool          // the store takes no more
 	full    error         // why
 	sizes   map[state.Digest]int64
+
+	enlisted bool // the signer is in the list of the cache
 }
 
 // why returns why the store takes no more; nil if it does.
@@ -89,25 +94,35 @@ type Found[R any] struct {
 	Signer string
 }
 
-// slots are the Keys of a weak fingerprint that are known.
+// entries are those of some fingerprints for all trusted signers.
+func (c *Cache) entries(names []state.Digest) (all []entry) {
+	for _, name := range names {
+		for _, signer := range c.signers {
+			all = append(all, entry{name, signer})
+		}
+	}
+	return all
+}
+
+// slots are the Keys of a weak fingerprint by one signer that are known.
 type slots struct {
-	keys  []*Found[Keys] // nil: a record that is not trusted
-	taken int            // numbers that are taken; more may be, unless ended
-	ended bool           // the number after is free, or there is none
-	stale bool           // others may have taken more since
+	keys  []*Keys // nil: a record that is damaged
+	taken int     // numbers that are taken; more may be, unless ended
+	ended bool    // the number after is free, or there is none
+	stale bool    // others may have taken more since
 }
 
 // Counts say what a cache has done since it was opened.
 type Counts struct {
-	Answers   int            // requests: what was asked for at once counts once
-	Uploaded  int            // results
-	Received  int64          // bytes
-	Sent      int64          // bytes
-	Damaged   int            // records and blobs that were missing or not what they should be
-	Unknown   map[string]int // records that were not read, by the id of a key that is not trusted
-	LeftAlone bool           // see health
-	Full      error          // why it takes no uploads; nil: it does
-	Failure   error          // the store's last
+	Answers   int      // requests: what was asked for at once counts once
+	Uploaded  int      // results
+	Received  int64    // bytes
+	Sent      int64    // bytes
+	Damaged   int      // records and blobs that were missing or not what they should be
+	Unknown   []string // ids of keys that have signed results and are not trusted, sorted
+	LeftAlone bool     // see health
+	Full      error    // why it takes no uploads; nil: it does
+	Failure   error    // the store's last
 }
 
 // New returns the cache that a store holds.
@@ -118,8 +133,9 @@ func New(o Options) *Cache {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Cache{o: o, trusted: trustedKeys(o.Key, o.Trusted), slots: map[state.Digest]*slots{},
-		results: map[state.Digest]*Found[Result]{}, unknown: map[string]int{}}
+	c := &Cache{o: o, trusted: trustedKeys(o.Key, o.Trusted), slots: map[entry]*slots{},
+		results: map[entry]*Found[Result]{}, unknown: map[string]bool{}}
+	c.signers = slices.Sorted(maps.Keys(c.trusted))
 	c.health = newHealth(o.Now, o.Local, o.Address)
 	c.uploads.sizes = map[state.Digest]int64{}
 	if o.Key != nil {
@@ -137,7 +153,7 @@ func (c *Cache) Counts() Counts {
 	defer c.mu.Unlock()
 	n := c.counts
 	n.Full = c.uploads.why()
-	n.Unknown, n.LeftAlone, n.Failure = maps.Clone(c.unknown), c.health.isLeftAlone(), c.health.failure()
+	n.Unknown, n.LeftAlone, n.Failure = slices.Sorted(maps.Keys(c.unknown)), c.health.isLeftAlone(), c.health.failure()
 	return n
 }
 
@@ -145,7 +161,7 @@ func (c *Cache) Counts() Counts {
 func (c *Cache) Renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.results, func(_ state.Digest, r *Found[Result]) bool { return r == nil })
+	maps.DeleteFunc(c.results, func(_ entry, r *Found[Result]) bool { return r == nil })
 	for _, s := range c.slots {
 		s.stale = true
 	}
@@ -154,12 +170,14 @@ func (c *Cache) Renew() {
 // Keys returns the Keys of each weak fingerprint that the store knows and a trusted key has signed. It does
 // not ask twice, until Renew. A store that does not answer knows nothing.
 func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest][]*Keys {
-	c.askKeys(ctx, weak, 0, 2)
-	var more []state.Digest
+	c.readSigners(ctx)
+	all := c.entries(weak)
+	c.askKeys(ctx, all, 0, 2)
+	var more []entry
 	c.mu.Lock()
-	for _, w := range weak {
-		if s := c.slots[w]; s != nil && !s.ended && s.taken == 2 {
-			more = append(more, w)
+	for _, at := range all {
+		if s := c.slots[at]; s != nil && !s.ended && s.taken == 2 {
+			more = append(more, at)
 		}
 	}
 	c.mu.Unlock()
@@ -167,11 +185,11 @@ func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := map[state.Digest][]*Keys{}
-	for _, w := range weak {
-		if s := c.slots[w]; s != nil {
+	for _, at := range all {
+		if s := c.slots[at]; s != nil {
 			for _, k := range s.keys {
 				if k != nil {
-					found[w] = append(found[w], &k.Record)
+					found[at.name] = append(found[at.name], k)
 				}
 			}
 		}
@@ -179,15 +197,16 @@ func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest]
 	return found
 }
 
-// askKeys asks for the numbers from first to below end of weak fingerprints, unless they are known.
-func (c *Cache) askKeys(ctx context.Context, weak []state.Digest, first, end int) {
-	var names, of []state.Digest
+// askKeys asks for the numbers from first to below end of entries, unless they are known.
+func (c *Cache) askKeys(ctx context.Context, all []entry, first, end int) {
+	var names []state.Digest
+	var of []entry
 	c.mu.Lock()
-	for _, w := range weak {
-		s := c.slots[w]
+	for _, at := range all {
+		s := c.slots[at]
 		if unknown := s == nil || s.stale; unknown && first == 0 || !unknown && s.taken == first && !s.ended {
 			for i := first; i < end; i++ {
-				names, of = append(names, keysName(w, i)), append(of, w)
+				names, of = append(names, keysName(at, i)), append(of, at)
 			}
 		}
 	}
@@ -206,40 +225,39 @@ func (c *Cache) askKeys(ctx context.Context, weak []state.Digest, first, end int
 	}
 }
 
-// noteKeys notes the next number of a weak fingerprint. The caller holds c.mu.
-func (c *Cache) noteKeys(weak, name state.Digest, sealed []byte) {
-	s := c.slots[weak]
+// noteKeys notes the next number of an entry. The caller holds c.mu.
+func (c *Cache) noteKeys(at entry, name state.Digest, sealed []byte) {
+	s := c.slots[at]
 	if s == nil || s.stale {
 		s = &slots{}
-		c.slots[weak] = s
+		c.slots[at] = s
 	}
 	if sealed == nil || s.ended {
 		s.ended = true
 		return
 	}
 	s.taken++
-	found := &Found[Keys]{}
-	if !c.open(kindKeys, name, sealed, &found.Record, &found.Signer) {
-		found = nil
+	k := &Keys{}
+	if !c.open(kindKeys, name, at.signer, sealed, k) {
+		k = nil
 	}
-	s.keys = append(s.keys, found)
+	s.keys = append(s.keys, k)
 	s.ended = s.taken == maxKeys
 }
 
-// Results returns the results with these names, in their order; nil for one that the store does not have or that no
-// trusted key has signed. It also asks for the results that followed those that it found.
-func (c *Cache) Results(ctx context.Context, names []state.Digest) []*Found[Result] {
-	c.ask(ctx, names)
-	found := make([]*Found[Result], len(names))
+// Results returns the results of strong fingerprints, in their order; nil for one that no trusted key has signed. It
+// also asks for the results that followed those that it found.
+func (c *Cache) Results(ctx context.Context, strong []state.Digest) []*Found[Result] {
+	c.ask(ctx, c.entries(strong))
+	found := make([]*Found[Result], len(strong))
 	c.mu.Lock()
-	var next []state.Digest
-	for i, name := range names {
-		found[i] = c.results[name]
-		if found[i] == nil {
-			continue
-		}
-		if n := found[i].Record.Next; len(n) > 0 && !c.asked(n[0]) {
-			next = append(next, n[:min(len(n), MaxNext)]...)
+	var next []entry
+	for i, name := range strong {
+		for _, at := range c.entries([]state.Digest{name}) {
+			if r := c.results[at]; r != nil && found[i] == nil {
+				found[i] = r
+				next = append(next, c.following(r)...)
+			}
 		}
 	}
 	c.mu.Unlock()
@@ -247,17 +265,30 @@ func (c *Cache) Results(ctx context.Context, names []state.Digest) []*Found[Resu
 	return found
 }
 
-// asked reports whether a result was asked for. The caller holds c.mu.
-func (c *Cache) asked(name state.Digest) bool {
-	_, known := c.results[name]
-	return known
+// following are the entries of what followed a result in the run that made it, unless they were asked for: then those
+// after them were, too, with a result before. The caller holds c.mu.
+func (c *Cache) following(r *Found[Result]) []entry {
+	next := c.entries(r.Record.Next[:min(len(r.Record.Next), MaxNext)])
+	if len(next) > 0 {
+		if _, asked := c.results[next[0]]; asked {
+			return nil
+		}
+	}
+	return next
 }
 
 // ask asks for the results that were not asked for before.
-func (c *Cache) ask(ctx context.Context, names []state.Digest) {
+func (c *Cache) ask(ctx context.Context, all []entry) {
+	var names []state.Digest
 	c.mu.Lock()
-	names = slices.DeleteFunc(slices.Clone(names), c.asked)
+	all = slices.DeleteFunc(slices.Clone(all), func(at entry) bool {
+		_, asked := c.results[at]
+		return asked
+	})
 	c.mu.Unlock()
+	for _, at := range all {
+		names = append(names, resultName(at))
+	}
 	if len(names) == 0 {
 		return
 	}
@@ -268,28 +299,56 @@ func (c *Cache) ask(ctx context.Context, names []state.Digest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, sealed := range records {
-		r := &Found[Result]{}
-		if sealed == nil || !c.open(kindResult, names[i], sealed, &r.Record, &r.Signer) {
+		r := &Found[Result]{Signer: all[i].signer}
+		if sealed == nil || !c.open(kindResult, names[i], r.Signer, sealed, &r.Record) {
 			r = nil
 		}
-		c.results[names[i]] = r
+		c.results[all[i]] = r
 	}
 }
 
-// Value returns the value of a group, if the store has it and a trusted key has signed it.
+// Value returns the value of a group, if a trusted key has signed it.
 func (c *Cache) Value(ctx context.Context, group state.Digest) *Found[Value] {
-	name := valueName(group)
-	records, err := c.records(ctx, []state.Digest{name})
-	if err != nil || records[0] == nil {
+	all := c.entries([]state.Digest{group})
+	var names []state.Digest
+	for _, at := range all {
+		names = append(names, valueName(at))
+	}
+	records, err := c.records(ctx, names)
+	if err != nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := &Found[Value]{}
-	if !c.open(kindValue, name, records[0], &v.Record, &v.Signer) || v.Record.Value.Group != group {
-		return nil
+	for i, sealed := range records {
+		v := &Found[Value]{Signer: all[i].signer}
+		if sealed != nil && c.open(kindValue, names[i], v.Signer, sealed, &v.Record) && v.Record.Value.Group == group {
+			return v
+		}
 	}
-	return v
+	return nil
+}
+
+// readSigners reads once who has signed results in the cache, so that a user can be told of keys that are not trusted.
+func (c *Cache) readSigners(ctx context.Context) {
+	c.mu.Lock()
+	listed := c.listed
+	c.listed = true
+	c.mu.Unlock()
+	if listed {
+		return
+	}
+	records, err := c.records(ctx, signerNames())
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, sealed := range records {
+		if _, id, _ := verify(c.trusted, kindSigner, signerNames()[i], sealed); id != "" && c.trusted[id] == nil {
+			c.unknown[id] = true
+		}
+	}
 }
 
 // Fetch brings blobs into the local store. It reports false unless that has all of them then.
@@ -360,18 +419,12 @@ func (c *Cache) records(ctx context.Context, names []state.Digest) (records [][]
 	return records, err
 }
 
-// open reads a sealed record. It reports false if that is damaged or by a key that is not trusted. The caller holds
-// c.mu.
-func (c *Cache) open(k kind, name state.Digest, sealed []byte, record any, signer *string) bool {
+// open reads a sealed record of a signer. It reports false if that is damaged, or by another. The caller holds c.mu.
+func (c *Cache) open(k kind, name state.Digest, signer string, sealed []byte, record any) bool {
 	content, id, ok := verify(c.trusted, k, name, sealed)
-	switch {
-	case ok && state.Decode(content, record) == nil:
-		*signer = id
+	if ok && id == signer && state.Decode(content, record) == nil {
 		return true
-	case c.trusted[id] == nil && id != "":
-		c.unknown[id]++
-	default:
-		c.counts.Damaged++
 	}
+	c.counts.Damaged++
 	return false
 }

@@ -29,9 +29,10 @@
 // names a Result. Therefore a Result need not say which digests were read: who asks has them. So a cache does not learn
 // what the variables of an environment hold.
 //
-// A Keys record is at the weak fingerprint and a number. A writer takes the first number that is free and never
-// replaces a record, so all stores can be used that create and read, and a list need not be merged. Two writers that
-// take one number at once lose the Keys of one: another machine executes what it could have found.
+// A Keys record is at the weak fingerprint, the key that signed it, and a number. A writer takes the first number that
+// is free and never replaces a record, so all stores can be used that create and read, and a list need not be merged.
+// Two writers with one key that take one number at once lose the Keys of one: another machine executes what it could
+// have found.
 //
 // # Round trips
 //
@@ -46,6 +47,10 @@
 // each record is signed by the key of who executed the node, and names what it is for. A record without a signature by
 // a trusted key does not exist for the reader. The signature covers the name: a record cannot be put in another's
 // place. An old record that is put back is a result all the same: it is true for ever.
+//
+// Each signer has its own records, and a reader asks for those of all keys that it trusts. Otherwise a writer whom no
+// one trusts could be the first everywhere, and what others make would have no place. A list of signers, in the order
+// of their first upload, is there to name keys that a user might want to trust.
 //
 // # What is not shared
 //

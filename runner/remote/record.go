@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -43,17 +44,41 @@ const (
 	kindKeys   kind = "keys"
 	kindResult kind = "result"
 	kindValue  kind = "value"
+	kindSigner kind = "signer"
 	kindRef    kind = "ref"
 )
 
-// name is where the Keys of a weak fingerprint are that have a number.
-func keysName(weak state.Digest, number int) state.Digest {
-	return state.DigestOf(fmt.Appendf(nil, "xstate keys 1\n%s\n%d", weak, number))
+// entry is where a signer keeps what a fingerprint names. Each has its own: what another has put there first is in no
+// one's way.
+type entry struct {
+	name   state.Digest
+	signer string
 }
 
-func valueName(group state.Digest) state.Digest {
-	return state.DigestOf(fmt.Appendf(nil, "xstate value 1\n%s", group))
+// Names of records. All but refs and the list of signers are a signer's own.
+
+func keysName(at entry, number int) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "xstate keys 1\n%s\n%s\n%d", at.name, at.signer, number))
 }
+
+func resultName(at entry) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "xstate result 1\n%s\n%s", at.name, at.signer))
+}
+
+func valueName(at entry) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "xstate value 1\n%s\n%s", at.name, at.signer))
+}
+
+// mostSigners is how many signers the list of a cache names.
+const mostSigners = 64
+
+// signerNames are the names of the list of signers.
+var signerNames = sync.OnceValue(func() (names []state.Digest) {
+	for i := range mostSigners {
+		names = append(names, state.DigestOf(fmt.Appendf(nil, "xstate signer 1\n%d", i)))
+	}
+	return names
+})
 
 func refName(session string, number int) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "xstate ref 1\n%s\n%d", session, number))

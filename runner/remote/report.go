@@ -85,6 +85,6 @@ func look(ctx context.Context, s *Settings) error {
 	if err != nil {
 		return err
 	}
-	_, err = store.Records(ctx, []state.Digest{valueName("")})
+	_, err = store.Records(ctx, []state.Digest{keysName(entry{}, 0)})
 	return errors.Join(err, store.Close())
 }

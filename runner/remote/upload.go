@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"slices"
@@ -90,6 +91,9 @@ func (c *Cache) upload(ctx context.Context, items []*Upload) error {
 		}
 	}
 	c.Keys(ctx, weak)
+	if err := c.enlist(ctx); err != nil {
+		return err
+	}
 	return inParallel(items, func(x *Upload) error {
 		if err := c.sendRecords(ctx, x); err != nil {
 			return err
@@ -99,6 +103,29 @@ func (c *Cache) upload(ctx context.Context, items []*Upload) error {
 		}
 		return nil
 	})
+}
+
+// signerID is the id of the key that signs.
+func (c *Cache) signerID() string { return hex.EncodeToString(c.signer.id) }
+
+// enlist puts the signer into the list of the cache, once.
+func (c *Cache) enlist(ctx context.Context) error {
+	if c.uploads.enlisted {
+		return nil
+	}
+	names := signerNames()
+	records, err := c.records(ctx, names)
+	if err != nil {
+		return err
+	}
+	free := slices.IndexFunc(records, func(sealed []byte) bool { return sealed == nil })
+	known := slices.ContainsFunc(records, func(sealed []byte) bool {
+		return len(sealed) >= idSize && bytes.Equal(sealed[:idSize], c.signer.id)
+	})
+	if c.uploads.enlisted = true; known || free < 0 {
+		return nil
+	}
+	return c.sendRecord(ctx, &Upload{}, kindSigner, names[free], struct{}{}, nil)
 }
 
 // prepare measures the blobs of an upload. It reports false where one is missing or must not leave the machine.
@@ -198,15 +225,17 @@ func (c *Cache) sendBlobs(ctx context.Context, items []*Upload) error {
 func (c *Cache) sendRecords(ctx context.Context, x *Upload) error {
 	refs := c.refs(x.Blobs)
 	if x.Value != nil {
-		return c.sendRecord(ctx, x, kindValue, valueName(x.Value.Group), &Value{*x.Value, refs}, refs)
+		name := valueName(entry{x.Value.Group, c.signerID()})
+		return c.sendRecord(ctx, x, kindValue, name, &Value{*x.Value, refs}, refs)
 	}
 	if number, free := c.freeNumber(x.Weak, x.Keys); free {
-		if err := c.sendRecord(ctx, x, kindKeys, keysName(x.Weak, number), x.Keys, nil); err != nil {
+		name := keysName(entry{x.Weak, c.signerID()}, number)
+		if err := c.sendRecord(ctx, x, kindKeys, name, x.Keys, nil); err != nil {
 			return err
 		}
 	}
 	x.Result.Blobs = refs
-	err := c.sendRecord(ctx, x, kindResult, x.Strong, x.Result, refs)
+	err := c.sendRecord(ctx, x, kindResult, resultName(entry{x.Strong, c.signerID()}), x.Result, refs)
 	if err == nil {
 		c.mu.Lock()
 		c.counts.Uploaded++
@@ -241,16 +270,16 @@ func (c *Cache) freeNumber(weak state.Digest, keys *Keys) (number int, free bool
 	content := state.Encode(keys)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.slots[weak]
+	s := c.slots[entry{weak, c.signerID()}]
 	if s == nil || s.taken == maxKeys || !s.ended {
 		return 0, false
 	}
 	for _, known := range s.keys {
-		if known != nil && bytes.Equal(content, state.Encode(&known.Record)) {
+		if known != nil && bytes.Equal(content, state.Encode(known)) {
 			return 0, false
 		}
 	}
-	s.keys, s.taken = append(s.keys, &Found[Keys]{Record: *keys}), s.taken+1
+	s.keys, s.taken = append(s.keys, keys), s.taken+1
 	return s.taken - 1, true
 }
 
