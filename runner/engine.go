@@ -115,8 +115,8 @@ type shared struct {
 	// home beside them.
 	roots, tools, pure *remote.Roots
 
-	nodes   []*node                       // of the program that was analysed last; nil once they were asked for
-	program []*node                       // the same, for good
+	program []*node                       // the nodes of the program that was analysed last
+	ahead   bool                          // the cache was asked for their keys
 	weak    map[state.Digest]state.Digest // code → weak fingerprint
 	asked   map[state.Digest]bool         // values that the cache was asked for
 	offered map[state.Digest]bool         // traces and groups that were offered to it
@@ -248,7 +248,7 @@ func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 		}
 		return refusal
 	})
-	e.shared.nodes, e.shared.program, e.shared.functions = nodes, nodes, nil
+	e.shared.program, e.shared.ahead, e.shared.functions = nodes, false, nil
 	return units, nodes
 }
 

@@ -63,15 +63,17 @@ func (e *Engine) takeShared(p place, n *node) bool {
 
 // askAhead asks for the keys of all nodes of the program at once: where one is not known here, others will not be.
 func (e *Engine) askAhead(ctx context.Context) {
+	if e.shared.ahead {
+		return
+	}
+	e.shared.ahead = true
 	var all []state.Digest
-	for _, n := range e.shared.nodes {
+	for _, n := range e.shared.program {
 		if weak, ok := e.weakOf(n); ok {
 			all = append(all, weak)
 		}
 	}
-	if e.shared.nodes = nil; len(all) > 1 {
-		e.cfg.Cache.Keys(ctx, all)
-	}
+	e.cfg.Cache.Keys(ctx, all)
 }
 
 // fingerprint is what a node reads at a place.

@@ -11,7 +11,7 @@ type Fact int
 const (
 	Place Fact = 1 << iota // paths: of the workspace, the home, the interpreter
 	Zone                   // the time zone of the system, where TZ is not set
-	User                   // who runs the program, and what the user may do
+	User                   // the user, and what that user may do
 	Host                   // the names of the machine and its system
 	CPU                    // processors, memory
 	Build                  // how the interpreter was built

@@ -106,8 +106,7 @@ func (c *Cache) entries(names []state.Digest) (all []entry) {
 
 // slots are the Keys of a weak fingerprint by one signer that are known.
 type slots struct {
-	keys  []*Keys // nil: a record that is damaged
-	taken int     // numbers that are taken; more may be, unless ended
+	keys  []*Keys // by number; nil: a record that is damaged. More may be taken, unless ended
 	ended bool    // the number after is free, or there is none
 	stale bool    // others may have taken more since
 }
@@ -115,9 +114,6 @@ type slots struct {
 // Counts say what a cache has done since it was opened.
 type Counts struct {
 	Answers   int      // requests: what was asked for at once counts once
-	Uploaded  int      // results
-	Received  int64    // bytes
-	Sent      int64    // bytes
 	Damaged   int      // records and blobs that were missing or not what they should be
 	Unknown   []string // ids of keys that have signed results and are not trusted, sorted
 	LeftAlone bool     // see health
@@ -176,7 +172,7 @@ func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest]
 	var more []entry
 	c.mu.Lock()
 	for _, at := range all {
-		if s := c.slots[at]; s != nil && !s.ended && s.taken == 2 {
+		if s := c.slots[at]; s != nil && !s.ended && len(s.keys) == 2 {
 			more = append(more, at)
 		}
 	}
@@ -204,7 +200,7 @@ func (c *Cache) askKeys(ctx context.Context, all []entry, first, end int) {
 	c.mu.Lock()
 	for _, at := range all {
 		s := c.slots[at]
-		if unknown := s == nil || s.stale; unknown && first == 0 || !unknown && s.taken == first && !s.ended {
+		if unknown := s == nil || s.stale; unknown && first == 0 || !unknown && len(s.keys) == first && !s.ended {
 			for i := first; i < end; i++ {
 				names, of = append(names, keysName(at, i)), append(of, at)
 			}
@@ -236,13 +232,12 @@ func (c *Cache) noteKeys(at entry, name state.Digest, sealed []byte) {
 		s.ended = true
 		return
 	}
-	s.taken++
 	k := &Keys{}
 	if !c.open(kindKeys, name, at.signer, sealed, k) {
 		k = nil
 	}
 	s.keys = append(s.keys, k)
-	s.ended = s.taken == maxKeys
+	s.ended = len(s.keys) == maxKeys
 }
 
 // Results returns the results of strong fingerprints, in their order; nil for one that no trusted key has signed. It
@@ -329,7 +324,7 @@ func (c *Cache) Value(ctx context.Context, group state.Digest) *Found[Value] {
 	return nil
 }
 
-// readSigners reads once who has signed results in the cache, so that a user can be told of keys that are not trusted.
+// readSigners reads once which keys have signed results in the cache. Those that are not trusted are named to the user.
 func (c *Cache) readSigners(ctx context.Context) {
 	c.mu.Lock()
 	listed := c.listed
@@ -386,9 +381,7 @@ func (c *Cache) fetch(ctx context.Context, ref state.BlobRef) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Answers++
-	if there {
-		c.counts.Received += ref.Size
-	} else if err == nil {
+	if !there && err == nil {
 		c.counts.Damaged++
 	}
 	return there
@@ -413,9 +406,6 @@ func (c *Cache) records(ctx context.Context, names []state.Digest) (records [][]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Answers++
-	for _, r := range records {
-		c.counts.Received += int64(len(r))
-	}
 	return records, err
 }
 

@@ -26,7 +26,7 @@
 // The reads of a node are known only after it has run. So a lookup has two phases, as in BuildXL (two-phase cache
 // lookup, weak and strong fingerprints) and Shake. The weak fingerprint leads to the Keys that executions of such nodes
 // have had, a few at most. Each of them, with the digests that the keys have here, gives a strong fingerprint, which
-// names a Result. Therefore a Result need not say which digests were read: who asks has them. So a cache does not learn
+// names a Result. Therefore a Result need not say which digests were read: a reader has them. So a cache does not learn
 // what the variables of an environment hold.
 //
 // A Keys record is at the weak fingerprint, the key that signed it, and a number. A writer takes the first number that
@@ -38,8 +38,8 @@
 //
 // The strong fingerprint of a node depends on the results of the nodes before it, so lookups follow one another. Three
 // things keep their number small. The Keys of all nodes of a program are asked for at once. A Result names the results
-// that followed in the run that made it (Next): they are asked for together, before the walk comes to them. And what
-// was asked for is remembered for as long as the cache is open.
+// that followed in the run that made it (Next): they are asked for together, before the walk comes to them. And the
+// answers are kept for as long as the cache is open.
 //
 // # Whom to believe
 //

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func (f *folder) write(at string, fill func(io.Writer) error) (err error) {
 	if err := makeShared(root, path.Dir(at)); err != nil {
 		return err
 	}
-	temporary := at + ".new-" + randomName()
+	temporary := at + ".new-" + rand.Text()
 	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/state/keys"
 )
 
-// Report is what settings come to on this machine.
+// Report says which keys and which cache settings lead to on this machine, and what is wrong with them.
 type Report struct {
 	Address string `json:"address"`
 	KeyFile string `json:"key_file,omitempty"`

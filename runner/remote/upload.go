@@ -216,7 +216,7 @@ func (c *Cache) sendBlobs(ctx context.Context, items []*Upload) error {
 			defer r.Close()
 			return true, c.o.Store.PutBlob(ctx, ref, r)
 		})
-		c.sent(ref.Size, err)
+		c.answered()
 		return err
 	})
 }
@@ -235,13 +235,7 @@ func (c *Cache) sendRecords(ctx context.Context, x *Upload) error {
 		}
 	}
 	x.Result.Blobs = refs
-	err := c.sendRecord(ctx, x, kindResult, resultName(entry{x.Strong, c.signerID()}), x.Result, refs)
-	if err == nil {
-		c.mu.Lock()
-		c.counts.Uploaded++
-		c.mu.Unlock()
-	}
-	return err
+	return c.sendRecord(ctx, x, kindResult, resultName(entry{x.Strong, c.signerID()}), x.Result, refs)
 }
 
 // errWithheld reports that a record must not leave the machine.
@@ -260,7 +254,7 @@ func (c *Cache) sendRecord(
 	_, err = call(ctx, c.health, c.blobTime(int64(len(sealed))), func(ctx context.Context) (bool, error) {
 		return true, c.o.Store.PutRecord(ctx, name, sealed, refs)
 	})
-	c.sent(int64(len(sealed)), err)
+	c.answered()
 	return err
 }
 
@@ -271,7 +265,7 @@ func (c *Cache) freeNumber(weak state.Digest, keys *Keys) (number int, free bool
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.slots[entry{weak, c.signerID()}]
-	if s == nil || s.taken == maxKeys || !s.ended {
+	if s == nil || len(s.keys) == maxKeys || !s.ended {
 		return 0, false
 	}
 	for _, known := range s.keys {
@@ -279,17 +273,15 @@ func (c *Cache) freeNumber(weak state.Digest, keys *Keys) (number int, free bool
 			return 0, false
 		}
 	}
-	s.keys, s.taken = append(s.keys, keys), s.taken+1
-	return s.taken - 1, true
+	s.keys = append(s.keys, keys)
+	return len(s.keys) - 1, true
 }
 
-func (c *Cache) sent(n int64, err error) {
+// answered counts a request.
+func (c *Cache) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Answers++
-	if err == nil {
-		c.counts.Sent += n
-	}
 }
 
 // inParallel calls send for each item, and returns the first error that says that the store takes no more, or else all.

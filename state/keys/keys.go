@@ -139,7 +139,7 @@ func Public(text []byte) (ed25519.PublicKey, error) {
 		}
 		key = wrapped.CryptoPublicKey()
 	} else if strings.HasSuffix(block.Type, "PRIVATE KEY") {
-		return nil, badKey(hintPublic, "it is a private key, and whoever verifies needs no more than the public one")
+		return nil, badKey(hintPublic, "it is a private key, and verifying needs no more than the public one")
 	} else {
 		var err error
 		if key, err = x509.ParsePKIXPublicKey(block.Bytes); err != nil || block.Type != "PUBLIC KEY" {
