@@ -139,11 +139,16 @@ func forward(connection net.Conn, socket string) {
 	<-ended
 }
 
+// path is a pattern of the files of a blob, also of one that has not come in full.
+func (b *bazelRemote) path(d state.Digest) string {
+	return filepath.Join(b.folder, "cache/cas.v2", string(d[:2]), string(d)+"*")
+}
+
 // lose starts the server anew without a blob, and waits until the store reaches it.
 func (b *bazelRemote) lose(t *testing.T, s Store, ref state.BlobRef) {
 	t.Helper()
 	b.kill(t)
-	files, err := filepath.Glob(filepath.Join(b.folder, "cache/cas.v2", string(ref.Digest[:2]), string(ref.Digest)+"*"))
+	files, err := filepath.Glob(b.path(ref.Digest))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of the blob: %q, %v", files, err)
 	}
@@ -254,19 +259,16 @@ func TestBazelRemoteFull(t *testing.T) {
 	most := state.BlobRef{Digest: refOf(testContent(t, "most", 1)).Digest, Size: 1<<30 - room}
 	from, rest := io.Pipe()
 	go func() { ended <- s.PutBlob(ctx, most, io.MultiReader(bytes.NewReader(make([]byte, maxPart)), from)) }()
-	n := 0
-	await.Until(t, "the cache is full", func() bool {
-		n++
-		content := testContent(t, fmt.Sprint(n), room+1)
-		err := s.PutBlob(ctx, refOf(content), bytes.NewReader(content))
-		if err != nil && !errors.Is(err, ErrReadOnly) {
-			t.Fatal(err)
-		}
-		return err != nil
+	part := server.path(most.Digest)
+	await.Until(t, "the server has set the room aside", func() bool {
+		files, err := filepath.Glob(part)
+		return err != nil || len(files) > 0
 	})
-	large := testContent(t, "large", 3<<20)
-	if err := s.PutBlob(ctx, refOf(large), bytes.NewReader(large)); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("PutBlob: %v, want %v", err, ErrReadOnly)
+	for _, size := range []int{room + 1, 3 << 20} {
+		large := testContent(t, "large", size)
+		if err := s.PutBlob(ctx, refOf(large), bytes.NewReader(large)); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("PutBlob of %d bytes: %v, want %v", size, err, ErrReadOnly)
+		}
 	}
 	names := testNames(t, 2)
 	if err := s.PutRecord(ctx, names[0], make([]byte, room+1), nil); !errors.Is(err, ErrReadOnly) {
