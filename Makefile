@@ -97,6 +97,9 @@ remote:
 shared: build
 	.ci/shared bin/xstate $(PYTHON)
 
+workers: build
+	.ci/workers bin/xstate $(PYTHON)
+
 bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
@@ -140,5 +143,5 @@ clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz faults readme lab cells notebooks adapters \
-	remote shared executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
+	remote shared workers executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean

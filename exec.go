@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -379,4 +380,15 @@ func (s *Session) execAgain(
 	}
 	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
 	return done, err
+}
+
+// ExecuteTask executes a node for another machine, as its worker, and puts the result into the cache.
+func (s *Session) ExecuteTask(ctx context.Context, task *remote.Task) error {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if s.noCache != nil {
+		return s.noCache
+	}
+	return s.engine.ExecuteTask(ctx, task)
 }

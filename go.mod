@@ -3,6 +3,7 @@ module github.com/xstate-engine/xstate
 go 1.26.0
 
 require (
+	cloud.google.com/go/longrunning v0.8.0
 	connectrpc.com/connect v1.21.0
 	github.com/bazelbuild/remote-apis v0.0.0-20260908115904-76ddd98e1f92
 	github.com/dominikbraun/graph v0.23.0
@@ -53,7 +54,6 @@ require (
 
 require (
 	cel.dev/expr v0.25.2 // indirect
-	cloud.google.com/go/longrunning v0.8.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect

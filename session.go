@@ -70,9 +70,10 @@ type Session struct {
 	journal   *journal.Journal
 	web       *web.Source // the source of its requests; nil: they are not recorded
 	cache     *remote.Cache
-	alone     bool     // it takes nothing from the cache: it is to execute
-	noCache   error    // why the cache of the policy is not used
-	warned    []string // what was said of the cache
+	executor  remote.Executor // nil: the policy has none
+	alone     bool            // it takes nothing from the cache: it is to execute
+	noCache   error           // why the cache of the policy is not used
+	warned    []string        // what was said of the cache
 }
 
 // Store returns the store that holds the session.
@@ -108,6 +109,9 @@ func (s *Session) Close() error {
 	}
 	if s.cache != nil {
 		err = errors.Join(err, s.cache.Close())
+	}
+	if s.executor != nil {
+		err = errors.Join(err, s.executor.Close())
 	}
 	return errors.Join(err, s.journal.Close())
 }
@@ -243,7 +247,9 @@ func (s *Session) start(ctx context.Context) error {
 	cfg.OnFiles = func(files map[string]state.FileRecord) error {
 		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, query.RecordFiles, files)
 	}
-	cfg.Relatives = func() ([]map[string]state.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
+	cfg.Relatives = func() ([]map[string]state.FileRecord, error) {
+		return s.store.relatives(context.WithoutCancel(ctx), s.name, s.options.Workspace)
+	}
 	if s.engine, err = runner.New(cfg); err != nil {
 		return err
 	}
@@ -343,37 +349,6 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Recording:  recording,
 		Templates:  s.store.templates,
 	}, nil
-}
-
-// relatives returns the file records of the other versions of the program in this workspace. A version in another
-// folder, a private one, shares with it only what both write outside of their folders.
-func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
-	family, err := s.store.state.Family(ctx, s.name)
-	if err != nil {
-		return nil, err
-	}
-	own, err := s.history.Files(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var found []map[string]state.FileRecord
-	for _, x := range family {
-		if x.Name == s.name {
-			continue
-		}
-		files, err := query.New(s.store.state, x, "").Files(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if x.Workspace != s.options.Workspace {
-			maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool {
-				_, both := own[name]
-				return !both || !filepath.IsAbs(name)
-			})
-		}
-		found = append(found, files)
-	}
-	return found, nil
 }
 
 // Session opens the session with this name and creates it if there is none. The caller closes it.
@@ -557,6 +532,13 @@ func (s *Session) share(cfg *runner.Config) error {
 		}
 	}
 	cfg.Cache, cfg.Roots, cfg.UploadWait, cfg.Interpreter = s.cache, roots, p.Remote.Wait, s.Python().Path
+	if s.executor == nil {
+		var err error
+		if s.executor, err = remote.OpenExecutor(p.Remote.With(s.getenv)); err != nil {
+			return err
+		}
+	}
+	cfg.Executor, cfg.Platform = s.executor, p.Remote.Platform
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,4 +251,33 @@ func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
 	full := *in
 	full.Stdin = Digest(hex.EncodeToString(h.Sum(nil)))
 	return &full, nil
+}
+
+// relatives returns the file records of the other versions of a program in a workspace. A version in another folder, a
+// private one, shares with it only what both write outside of their folders.
+func (s *Store) relatives(ctx context.Context, name, workspace string) ([]map[string]state.FileRecord, error) {
+	family, err := s.state.Family(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]map[string]state.FileRecord{}
+	for _, x := range family {
+		if files[x.Name], err = query.New(s.state, x, "").Files(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var found []map[string]state.FileRecord
+	for _, x := range family {
+		if x.Name == name {
+			continue
+		}
+		if x.Workspace != workspace {
+			maps.DeleteFunc(files[x.Name], func(file string, _ state.FileRecord) bool {
+				_, both := files[name][file]
+				return !both || !filepath.IsAbs(file)
+			})
+		}
+		found = append(found, files[x.Name])
+	}
+	return found, nil
 }

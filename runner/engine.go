@@ -68,6 +68,9 @@ type Config struct {
 	// see remote.RootNames.
 	Cache *remote.Cache
 	Roots map[string]string
+	// Executor executes nodes on other machines that have the Platform; nil: there is none.
+	Executor remote.Executor
+	Platform map[string]string
 	// Interpreter is the path of that of Python; "": none was found
 	Interpreter string
 	// UploadWait bounds how long Close waits for uploads; 0: see waitForUploads.

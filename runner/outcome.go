@@ -17,8 +17,10 @@ type RunOptions struct {
 	Timeout time.Duration         // for one node; 0 means none
 	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
 	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
-	OnEvent func(Event)           // called in order, from the goroutine of Run
-	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
+	// RemoteJobs is how many nodes workers execute at the same time beside these (Config.Executor).
+	RemoteJobs int
+	OnEvent    func(Event)   // called in order, from the goroutine of Run
+	Lined      state.BlockID // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
 	Caller state.Caller // what the records of calls say of this run, beside block, node and line
 
@@ -123,6 +125,8 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Shared      int                     // results that were taken over from the cache, see Config.Cache
+	Elsewhere   int                     // nodes that workers executed, see RunOptions.RemoteJobs
+	Failure     error                   // why a worker did not execute a node, the last time; nil: each did
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
 	Warnings    []string                // about soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted

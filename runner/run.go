@@ -43,6 +43,9 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			w.share()
 		}
 	}()
+	if o.RemoteJobs > 0 && e.cfg.Executor == nil {
+		return nil, errNoExecutor
+	}
 	e.baseState.Begin()
 	e.end = nil
 	if e.shared.modules = nil; e.cfg.Cache != nil {
@@ -311,7 +314,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	}
 	w.reportBegin(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
 	w.speculator.dispatch(i, d)
-	t, err := w.speculator.take(ctx, i)
+	t, err := w.speculator.take(ctx, i, d)
 	if t == nil && err == nil {
 		t, err = w.execute(ctx, i)
 	}
@@ -416,6 +419,8 @@ func (w *walk) outcome() *Outcome {
 	o := &Outcome{
 		Recomputed:  w.restored,
 		Shared:      w.countTaken(),
+		Elsewhere:   w.elsewhere,
+		Failure:     w.lastFailure(),
 		Values:      map[string]state.Digest{},
 		Files:       map[string]state.Digest{},
 		VaryingKeys: map[string][]string{},

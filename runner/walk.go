@@ -43,6 +43,8 @@ type walk struct {
 	asks         bool               // it answers a question, see Value
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
+	elsewhere    int                               // nodes that workers executed
+	noWorkers    error                             // why workers are not used
 	drawn        map[state.DrawingNode]state.Drawn // before the walk; nil until it is read
 	begun        Event                             // the begin event of the node that executes
 	reportedEnd  bool                              // whether that node's end was reported

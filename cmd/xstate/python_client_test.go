@@ -59,7 +59,7 @@ func passes(t *testing.T, unittest *exec.Cmd) {
 	}
 }
 
-// TestAdapters runs the tests of three adapters of the Python client with their frameworks; make adapters runs all.
+// TestAdapters runs the tests of four adapters of the Python client with their frameworks; make adapters runs all.
 func TestAdapters(t *testing.T) {
 	xstate, err := exec.LookPath("xstate")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"openai_agents", "pydantic_ai", "smolagents"} {
+	for _, name := range []string{"dask", "openai_agents", "pydantic_ai", "smolagents"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			python := filepath.Join(clients.Folder(t, name), "bin", "python")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -23,7 +25,7 @@ import (
 )
 
 func (a *app) runVerb() *cobra.Command {
-	var f runFlags
+	f := runFlags{Run: verb.Run{Jobs: 1}}
 	cmd := &cobra.Command{
 		Use:   "run FILE [flags] [-- ARGUMENT…]",
 		Short: "run what is new, edited or affected in a program",
@@ -94,7 +96,8 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	flags.StringVar(&f.Tool, "tool", "", "with --refresh: call again all calls of the tool `NAME`")
 	flags.BoolVar(&f.Private, "private", false, "run in a private copy of the folder first, and in the folder only "+
 		"if no block\nfails; else the folder stays as it was")
-	flags.IntVar(&f.Jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
+	flags.Var(jobsFlag{&f.Run}, "jobs", "execute independent blocks in this `NUMBER` of interpreters at once,\n"+
+		"or with remote=NUMBER on workers (remote.executor, remote.launcher)\n(default 1)")
 	flags.BoolVar(&f.Write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
 		&f.Timeout,
@@ -190,6 +193,29 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	return err
 }
 
+// jobsFlag is NUMBER, or remote=NUMBER.
+type jobsFlag struct{ run *verb.Run }
+
+func (f jobsFlag) String() string { return "" }
+func (f jobsFlag) Type() string   { return "NUMBER" }
+
+func (f jobsFlag) Set(text string) error {
+	number, remote := strings.CutPrefix(text, "remote=")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("%q is no number", number)
+	}
+	if remote && n < 1 {
+		return errors.New("there must be one worker at least")
+	}
+	if remote {
+		f.run.RemoteJobs = n
+	} else {
+		f.run.Jobs = n
+	}
+	return nil
+}
+
 // mostJobs is how many interpreters a run may use at once.
 const mostJobs = 1024
 
@@ -209,7 +235,7 @@ func (f *runFlags) check() error {
 		return &usageError{err: errors.New("`--tool` needs `--refresh`"),
 			hint: "`xstate run FILE --refresh --tool NAME`"}
 	}
-	if f.Jobs < 1 || f.Jobs > mostJobs {
+	if max(f.Jobs, f.RemoteJobs) > mostJobs || f.Jobs < 1 || f.RemoteJobs < 0 {
 		return &usageError{err: fmt.Errorf("`--jobs` must be 1 to %d", mostJobs), hint: "`xstate run FILE --jobs 2`"}
 	}
 	if f.Until != "" && (f.Verify || f.Private) {
@@ -383,6 +409,7 @@ func (a *app) execute(
 	o := runner.RunOptions{
 		Fresh:        f.Fresh,
 		Jobs:         f.Jobs,
+		RemoteJobs:   f.RemoteJobs,
 		Timeout:      f.Timeout,
 		Memory:       f.Memory,
 		Pins:         pins,

@@ -100,10 +100,12 @@ func documentOf(
 		Saved:    micro(out.Saved),
 		Restored: out.Recomputed,
 		Shared:   out.Shared,
-		Edits:    []api.Edit{},
-		Blocks:   []api.Block{},
-		Verified: v,
-		Notices:  notices,
+
+		Elsewhere: out.Elsewhere,
+		Edits:     []api.Edit{},
+		Blocks:    []api.Block{},
+		Verified:  v,
+		Notices:   notices,
 
 		Overwritten: out.Overwritten,
 	}

@@ -145,8 +145,9 @@ func (a *app) runTried(
 	}
 	following, run := a.beginRun(ctx, session, "run", f.Origin)
 	out, step, err := session.Run(following, runner.RunOptions{
-		Jobs: f.Jobs, Timeout: f.Timeout, Memory: f.Memory, Pins: pins, RestoreFiles: f.RestoreFiles,
-		OnEvent: run.Event,
+		Jobs: f.Jobs, RemoteJobs: f.RemoteJobs, Timeout: f.Timeout, Memory: f.Memory, Pins: pins,
+		RestoreFiles: f.RestoreFiles,
+		OnEvent:      run.Event,
 	}, f.Origin)
 	run.end(out, step, err)
 	if err != nil {

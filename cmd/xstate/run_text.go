@@ -59,6 +59,12 @@ func (w *printer) printRun(out *xstate.Outcome, step xstate.Step, p *progress, a
 	if out.Shared > 0 {
 		w.ui.Talk("took %s over from the cache", term.Plural(out.Shared, "result"))
 	}
+	if out.Elsewhere > 0 {
+		w.ui.Talk("workers executed %s", term.Plural(out.Elsewhere, "node"))
+	}
+	if out.Failure != nil {
+		w.ui.Talk("a worker did not do its work: %v", out.Failure)
+	}
 	for _, text := range out.Warnings {
 		w.ui.Talk("%s", text)
 	}

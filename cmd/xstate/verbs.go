@@ -110,6 +110,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.importVerb(),
 		a.pushVerb(),
 		a.pullVerb(),
+		a.executeVerb(),
 		a.uiVerb(),
 		a.serveVerb(),
 		a.initVerb(),

@@ -54,7 +54,8 @@ type drawing struct {
 	theme string      // the group of templates of Python that most statements come from; "": all groups
 	words *vocabulary // of another language; nil: Python
 
-	shared bool // two machines share results, see otherMachine
+	shared  bool // two machines share results, see otherMachine
+	workers int  // of the second of them
 }
 
 func testSeeds(t *testing.T, from drawing) {
@@ -64,6 +65,9 @@ func testSeeds(t *testing.T, from drawing) {
 	}
 	if from.theme != "" || from.words != nil || from.shared {
 		count /= 2
+	}
+	if from.workers > 0 {
+		count /= 8
 	}
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
 	if only {
@@ -123,7 +127,7 @@ func testRandom(t *testing.T, seed uint64, from drawing) {
 		o.Observe = "static"
 	}
 	c := &referee{t: t, options: o, jobs: xstatetest.Jobs(), known: map[string]*verdict{},
-		shared: from.shared}
+		shared: from.shared, workers: from.workers}
 	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
 		c.jobs = 2
 	}
@@ -182,6 +186,7 @@ type referee struct {
 	jobs    int // of the runs that are judged
 	known   map[string]*verdict
 	shared  bool
+	workers int // of the second machine
 }
 
 // verdict is an outcome and what the laws need to know of it.
@@ -244,6 +249,9 @@ func (c *referee) play(versions []version) (found *broken) {
 			found.law, found.what = law, what
 			return found
 		}
+	}
+	if c.workers > 0 {
+		g = &other.game
 	}
 	if g.store != nil {
 		if differences, err := g.verify(); len(differences) > 0 || err != nil {
@@ -423,6 +431,7 @@ func (c *referee) scratch(
 type player struct {
 	o       xstate.SessionOptions
 	jobs    int
+	remote  int // nodes that workers execute at once
 	store   *xstate.Store
 	session *xstate.Session
 	step    xstate.StepNumber // of the last run
@@ -483,7 +492,8 @@ func (p *player) runText(
 	}
 	out, step, err := p.session.Run(
 		ctx,
-		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent, RestoreFiles: true},
+		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, RemoteJobs: p.remote, OnEvent: onEvent,
+			RestoreFiles: true},
 		xstate.Origin{},
 	)
 	if err != nil {

@@ -78,7 +78,7 @@ var classes = byCode(map[Class][]state.Code{
 	ClassFailed:   {CodeInterrupted, journal.CodeRefused, journal.CodeLost},
 	ClassUsage: {
 		CodeUsage, CodeNotAFile, CodeUnreadable, CodeFileExists, CodeWhich, CodeTooLarge, CodeForbidden,
-		CodeNoCache,
+		CodeNoCache, runner.CodeNoExecutor,
 		state.Code(patch.CodeBinary), state.Code(patch.CodeEmpty), state.Code(patch.CodeEncoding),
 		state.Code(patch.CodeNotebook), state.Code(patch.CodeLanguage), state.Code(patch.CodeUnsupported),
 		state.Code(patch.CodeUnwritable), state.Code(patch.CodePatch),
@@ -94,11 +94,12 @@ var classes = byCode(map[Class][]state.Code{
 		state.CodeNoStore, state.CodeNoSession, state.CodeNoWorkspace, state.CodeNoStep, state.CodeNoCall,
 		query.CodeNoBlock, query.CodeNoVersion, query.CodeNoValue, artifact.CodeNoArtifact, replay.CodeNoRun,
 		suite.CodeNoTests, private.CodeUnchanged, python.CodeNotFound, node.CodeNotFound, bash.CodeNotFound,
-		journal.CodeNoChoice, journal.CodeNoTool, remote.CodeNoRef,
+		journal.CodeNoChoice, journal.CodeNoTool, remote.CodeNoRef, remote.CodeNoAction,
 	},
 	ClassRefused: {
 		CodeServed, CodeServerSilent, CodeTooSlow, state.CodeReadOnly, state.CodeNewer, state.CodeRootFolder,
-		xstate.CodeUnrecorded, runner.CodeFileEdited, runner.CodeBehindLink, private.CodeConflict,
+		xstate.CodeUnrecorded, runner.CodeNotExecuted, runner.CodeFileEdited, runner.CodeBehindLink,
+		private.CodeConflict,
 		state.Code(patch.CodeAbsent), state.Code(patch.CodeAmbiguous), state.Code(patch.CodeOverlap),
 		state.Code(patch.CodeNoText), state.Code(patch.CodeExists),
 		journal.CodeNotWaiting, journal.CodeNotRevertible, journal.CodeDenied, journal.CodeBudget,

@@ -24,17 +24,19 @@ type Run struct {
 	Reused   int              `json:"reused"`
 	Failed   int              `json:"failed"`
 	Blocked  int              `json:"blocked"`
-	Seconds  float64          `json:"seconds"`           // spent executing
-	Engine   float64          `json:"engine_seconds"`    // seconds of the call, beyond executing
-	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused, less that; may be negative
-	Restored int              `json:"restored"`          // nodes re-run only to rebuild a value
-	Shared   int              `json:"shared,omitempty"`  // results taken over from the cache
-	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
-	Edits    []Edit           `json:"edits"`             // how the file differed from the session; each is a step
-	Blocks   []Block          `json:"blocks"`            // in program order
-	Verified *Verified        `json:"verified,omitempty"`
-	File     string           `json:"file,omitempty"`    // the notebook that --write changed
-	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
+	Seconds  float64          `json:"seconds"`          // spent executing
+	Engine   float64          `json:"engine_seconds"`   // seconds of the call, beyond executing
+	Saved    float64          `json:"saved_seconds"`    // recorded cost of what was reused, less that; may be negative
+	Restored int              `json:"restored"`         // nodes re-run only to rebuild a value
+	Shared   int              `json:"shared,omitempty"` // results taken over from the cache
+	// Elsewhere is how many nodes workers executed.
+	Elsewhere int       `json:"elsewhere,omitempty"`
+	Stopped   string    `json:"stopped,omitempty"` // why the run ended early
+	Edits     []Edit    `json:"edits"`             // how the file differed from the session; each is a step
+	Blocks    []Block   `json:"blocks"`            // in program order
+	Verified  *Verified `json:"verified,omitempty"`
+	File      string    `json:"file,omitempty"`    // the notebook that --write changed
+	Notices   []string  `json:"notices,omitempty"` // what the user should know of the store
 	// Overwritten are files that were edited since the last run and that the program then wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`
 

@@ -21,7 +21,7 @@ var limits = struct {
 	doorFiles, doorNames int
 	back                 map[string]int
 }{
-	doorFiles: 10, doorNames: 82,
+	doorFiles: 10, doorNames: 83,
 	back: map[string]int{
 		"patch":                 5,
 		"depgraph/python":       14,

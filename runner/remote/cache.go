@@ -163,6 +163,18 @@ func (c *Cache) Renew() {
 	}
 }
 
+// RenewFor has the cache ask again for the results of one weak fingerprint: others have made one meanwhile.
+func (c *Cache) RenewFor(weak state.Digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.results, func(_ entry, r *Found[Result]) bool { return r == nil })
+	for _, at := range c.entries([]state.Digest{weak}) {
+		if s := c.slots[at]; s != nil {
+			s.stale = true
+		}
+	}
+}
+
 // Keys returns the Keys of each weak fingerprint that the store knows and a trusted key has signed. It does
 // not ask twice, until Renew. A store that does not answer knows nothing.
 func (c *Cache) Keys(ctx context.Context, weak []state.Digest) map[state.Digest][]*Keys {
@@ -344,6 +356,14 @@ func (c *Cache) readSigners(ctx context.Context) {
 			c.unknown[id] = true
 		}
 	}
+}
+
+// LookForSigners reads again which keys have signed results in the cache.
+func (c *Cache) LookForSigners(ctx context.Context) {
+	c.mu.Lock()
+	c.listed = false
+	c.mu.Unlock()
+	c.readSigners(ctx)
 }
 
 // Fetch brings blobs into the local store. It reports false unless that has all of them then.

@@ -11,6 +11,9 @@
 //   - A Ref says how far a whole session was when a person pushed it, and which blob is its archive.
 //   - The weak fingerprint names a node by what is known before it runs: its code, the interpreter, the semantics of
 //     the kernel. The strong fingerprint names it with the digests of what it reads.
+//   - An Action is a node that another machine is to execute, its worker. The Task has the program and names what the
+//     nodes before it left; with the files of the workspace that the node may read, it is the input root.
+//   - An Executor gets an Action to a worker: a server of the Remote Execution API, or a command, the launcher.
 //   - Roots are the folders of one machine that a record must not name: the home, the workspace, the environment of the
 //     interpreter. A record has "{prefix}" in the place of the latter.
 //
@@ -63,6 +66,23 @@
 // result that read one is found only where the workspace and the home are the same. The interpreter's own files and
 // those of the system are exceptions, and so is the home for an import of libraries: it is made again.
 //
+// # Workers
+//
+// A worker does for a caller what a colleague does by chance: it executes a node and puts the result into the cache.
+// The caller then looks there. So nothing that a worker says counts, but what the lookup verifies: a trusted key, and
+// that the execution read what it would have read here. A file that the caller did not foresee is missing on the
+// worker. The node then fails there, or its result has another strong fingerprint, and it is executed here.
+//
+// A Task names results of nodes before its own by their strong fingerprints. The worker takes them as they are, without
+// a look at what they read: it has not the inputs of the whole program. That is sound, for what it signs is a statement
+// about digests: with this code and these inputs, this comes out. A wrong result among those given leads to a result
+// with inputs that no one else has. For the same reason the worker believes the keys that its caller believes, for this
+// Task alone.
+//
+// The Action is of the API, so that any server of it can execute one: its command is `xstate execute`, its digest is
+// all that a launcher needs. Its result is in the records above, and not in the action cache under its digest: another
+// program with another history, but an equal node, finds it there, too.
+//
 // # Sessions that travel
 //
 // Results are shared without being asked for; a session travels when a person says so. Its archive is a blob, and a Ref
@@ -108,6 +128,9 @@
 //	store full, or read only              uploads end; lookups go on
 //	two pushes at once                    one begins again, see above
 //	archive of a Ref missing or damaged   a pull fails; the next push uploads one
+//	worker fails, dies, or is another     the node is executed here; the run says why
+//	no worker begins                      so after half a minute at the node's turn
+//	caller killed                         the worker's result is in the cache, for the next run
 //	process killed while it uploads       what lacks is uploaded by the next run that has these results
 //
 // # What it cannot see

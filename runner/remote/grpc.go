@@ -34,13 +34,7 @@ func openServer(address string, o Server) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial, err := o.dial(at)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	// A server could demand by its entries in DNS that calls are repeated. Users leave a slow store alone instead.
-	dial = append(dial, grpc.WithDisableServiceConfig(), grpc.WithUserAgent("xstate"))
-	connection, err := grpc.NewClient("dns:///"+at.host, dial...)
+	connection, err := o.connect(at)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
@@ -53,6 +47,17 @@ func openServer(address string, o Server) (Store, error) {
 		streams:      bytestream.NewByteStreamClient(connection),
 		capabilities: reapi.NewCapabilitiesClient(connection),
 	}, nil
+}
+
+// connect returns a connection that the first call makes.
+func (o Server) connect(at serverAddress) (*grpc.ClientConn, error) {
+	dial, err := o.dial(at)
+	if err != nil {
+		return nil, err
+	}
+	// A server could demand by its entries in DNS that calls are repeated. Users leave a slow store alone instead.
+	dial = append(dial, grpc.WithDisableServiceConfig(), grpc.WithUserAgent("xstate"))
+	return grpc.NewClient("dns:///"+at.host, dial...)
 }
 
 func (s *server) Close() error { return s.connection.Close() }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,14 @@ type Settings struct {
 	Trusted  []string // files of public keys
 	ReadOnly bool     // nothing is uploaded
 	Server   Server   // for an address grpc:// or grpcs://
+	// Believed are public keys beside those of Trusted.
+	Believed []ed25519.PublicKey
+	// Executor is the address of a server that executes nodes, and Launcher a command that has one executed, with
+	// {action} and {cache} in its arguments. At most one of them is set. Platform has the properties that a worker of
+	// Executor must have.
+	Executor string
+	Launcher []string
+	Platform map[string]string
 	// Wait bounds how long the end of a session waits for uploads; 0: about as long as it waits for its own store.
 	Wait time.Duration
 }
@@ -65,6 +74,7 @@ func (s *Settings) key() (ed25519.PrivateKey, error) {
 
 // trusted returns the keys that are believed beside the user's own.
 func (s *Settings) trusted() (trusted []ed25519.PublicKey, err error) {
+	trusted = slices.Clone(s.Believed)
 	for _, path := range s.Trusted {
 		key, err := readKey("remote.trust", path, keys.Public)
 		if err != nil {

@@ -238,8 +238,8 @@ func (c *Cache) sendRecords(ctx context.Context, x *Upload) error {
 	return c.sendRecord(ctx, x, kindResult, resultName(entry{x.Strong, c.signerID()}), x.Result, refs)
 }
 
-// errWithheld reports that a record must not leave the machine.
-var errWithheld = errors.New("a record has what must not leave the machine")
+// errWithheld reports that a record or an input must not leave the machine.
+var errWithheld = errors.New("a record or an input has what must not leave the machine")
 
 func (c *Cache) sendRecord(
 	ctx context.Context, x *Upload, k kind, name state.Digest, record any, refs []state.BlobRef,

@@ -9984,6 +9984,7 @@ type Run struct {
 	SavedSeconds     float64                `protobuf:"fixed64,9,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Restored         int32                  `protobuf:"varint,10,opt,name=restored,proto3" json:"restored,omitempty"`
 	Shared           int32                  `protobuf:"varint,30,opt,name=shared,proto3" json:"shared,omitempty"`
+	Elsewhere        int32                  `protobuf:"varint,31,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
 	Stopped          string                 `protobuf:"bytes,11,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	Edits            []*Edit                `protobuf:"bytes,12,rep,name=edits,proto3" json:"edits,omitempty"`
 	Blocks           []*Block               `protobuf:"bytes,13,rep,name=blocks,proto3" json:"blocks,omitempty"`
@@ -10116,6 +10117,13 @@ func (x *Run) GetRestored() int32 {
 func (x *Run) GetShared() int32 {
 	if x != nil {
 		return x.Shared
+	}
+	return 0
+}
+
+func (x *Run) GetElsewhere() int32 {
+	if x != nil {
+		return x.Elsewhere
 	}
 	return 0
 }
@@ -14107,7 +14115,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
 	"revertible\x120\n" +
 	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
-	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xcf\a\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xed\a\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -14121,7 +14129,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rsaved_seconds\x18\t \x01(\x01R\fsavedSeconds\x12\x1a\n" +
 	"\brestored\x18\n" +
 	" \x01(\x05R\brestored\x12\x16\n" +
-	"\x06shared\x18\x1e \x01(\x05R\x06shared\x12\x18\n" +
+	"\x06shared\x18\x1e \x01(\x05R\x06shared\x12\x1c\n" +
+	"\telsewhere\x18\x1f \x01(\x05R\telsewhere\x12\x18\n" +
 	"\astopped\x18\v \x01(\tR\astopped\x12%\n" +
 	"\x05edits\x18\f \x03(\v2\x0f.xstate.v1.EditR\x05edits\x12(\n" +
 	"\x06blocks\x18\r \x03(\v2\x10.xstate.v1.BlockR\x06blocks\x12/\n" +

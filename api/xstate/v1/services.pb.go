@@ -405,10 +405,11 @@ type RunRequest struct {
 	Environ        map[string]string      `protobuf:"bytes,17,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Inherited      bool                   `protobuf:"varint,23,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	Detach         bool                   `protobuf:"varint,18,opt,name=detach,proto3" json:"detach,omitempty"`
-	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`             // of RunStream: what the client offers the program
-	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`           // likewise
-	Contents       *string                `protobuf:"bytes,21,opt,name=contents,proto3,oneof" json:"contents,omitempty"` // what the file would hold, as of an editor that has not saved it; absent: it is read
-	Until          string                 `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`             // the last block to bring up to date; its result is not reused if it may vary; "": all blocks
+	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`                              // of RunStream: what the client offers the program
+	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`                            // likewise
+	Contents       *string                `protobuf:"bytes,21,opt,name=contents,proto3,oneof" json:"contents,omitempty"`                  // what the file would hold, as of an editor that has not saved it; absent: it is read
+	RemoteJobs     int32                  `protobuf:"varint,24,opt,name=remote_jobs,json=remoteJobs,proto3" json:"remote_jobs,omitempty"` // blocks that workers execute at the same time beside these; 0: none
+	Until          string                 `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`                              // the last block to bring up to date; its result is not reused if it may vary; "": all blocks
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -595,6 +596,13 @@ func (x *RunRequest) GetContents() string {
 		return *x.Contents
 	}
 	return ""
+}
+
+func (x *RunRequest) GetRemoteJobs() int32 {
+	if x != nil {
+		return x.RemoteJobs
+	}
+	return 0
 }
 
 func (x *RunRequest) GetUntil() string {
@@ -3053,7 +3061,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
 	"\aversion\x18\t \x01(\tR\aversion\x12\x1a\n" +
 	"\bidentity\x18\n" +
-	" \x03(\tR\bidentity\"\xa3\x06\n" +
+	" \x03(\tR\bidentity\"\xc4\x06\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -3078,7 +3086,9 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06detach\x18\x12 \x01(\bR\x06detach\x12/\n" +
 	"\x05tools\x18\x13 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
 	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x12\x1f\n" +
-	"\bcontents\x18\x15 \x01(\tH\x01R\bcontents\x88\x01\x01\x12\x14\n" +
+	"\bcontents\x18\x15 \x01(\tH\x01R\bcontents\x88\x01\x01\x12\x1f\n" +
+	"\vremote_jobs\x18\x18 \x01(\x05R\n" +
+	"remoteJobs\x12\x14\n" +
 	"\x05until\x18\x16 \x01(\tR\x05until\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -1104,6 +1104,7 @@ export interface Run {
   saved_seconds: number;
   restored: number;
   shared?: number;
+  elsewhere?: number;
   stopped?: string;
   edits: Edit[];
   blocks: Block[];

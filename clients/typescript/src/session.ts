@@ -42,6 +42,7 @@ export interface RunOptions extends Execution {
   never?: string[] | undefined;
   restoreFiles?: boolean | undefined;
   jobs?: number | undefined;
+  remoteJobs?: number | undefined;
   write?: boolean | undefined;
   expect?: number | undefined;
   merge?: boolean | undefined;

@@ -71,6 +71,7 @@ test("requests have the fields of the API", async () => {
     never: ["b"],
     restoreFiles: true,
     jobs: 2,
+    remoteJobs: 2,
     write: true,
     expect: 1,
     merge: true,

@@ -67,7 +67,8 @@ func runCall(r *v1.RunRequest) *call {
 		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Verify: r.GetVerify(),
 		Fresh: r.GetFresh(), Contents: r.Contents, Until: r.GetUntil(), Always: given(r.GetAlways()),
 		Never:        given(r.GetNever()),
-		RestoreFiles: r.GetRestoreFiles(), Jobs: int(r.GetJobs()), Write: r.GetWrite(), Merge: r.GetMerge(),
+		RestoreFiles: r.GetRestoreFiles(), Jobs: int(r.GetJobs()),
+		RemoteJobs: int(r.GetRemoteJobs()), Write: r.GetWrite(), Merge: r.GetMerge(),
 		Expect: c.step("expect", r.Expect), Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(),
 		Origin: c.origin(r.GetOrigin()),
 	}

@@ -79,6 +79,9 @@ const (
 	fieldRemoteCA       = "remote.authorities"
 	fieldRemoteCert     = "remote.certificate"
 	fieldRemoteCertKey  = "remote.certificate_key"
+	fieldRemoteExecutor = "remote.executor"
+	fieldRemoteLauncher = "remote.launcher"
+	fieldRemotePlatform = "remote.platform"
 
 	fieldMCPCommand = "mcp.*.command"
 	fieldMCPURL     = "mcp.*.url"
@@ -120,6 +123,9 @@ const (
 	headerHint = "name the variable of the environment that holds the secret, as in \"Bearer $TOKEN\""
 )
 
+const launcherHint = "write a command that calls xstate execute, " +
+	"such as [\"srun\", \"xstate\", \"execute\", \"{action}\", \"--cas\", \"{cache}\"]"
+
 const pathHint = "write a path such as \"data\", \"/srv/data\" or \"~/data\"; a folder stands for all that is in it"
 
 // fields are all that a policy file may have.
@@ -151,6 +157,9 @@ var fields = withBudgets(map[string]field{
 	fieldRemoteCA:       {word, checkPath, "write the path of a file with certificates in PEM"},
 	fieldRemoteCert:     {word, checkPath, "write the path of a file with a certificate in PEM"},
 	fieldRemoteCertKey:  {word, checkPath, "write the path of a file with a key in PEM"},
+	fieldRemoteExecutor: {word, checkExecutor, "write grpc://HOST:PORT, with a path for an instance"},
+	fieldRemoteLauncher: {words, checkSome, launcherHint},
+	fieldRemotePlatform: {words, checkProperty, "write properties as NAME=VALUE, such as [\"OSFamily=linux\"]"},
 
 	fieldMCPCommand: {words, checkSome, "write a program and its arguments, such as [\"npx\", \"-y\", \"…\"]"},
 	fieldMCPURL:     {word, checkURL, urlHint},
@@ -271,6 +280,20 @@ func checkCache(text string) error {
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("an address has a host, a port and a path alone")
+	}
+	return nil
+}
+
+func checkExecutor(text string) error {
+	if !strings.Contains(text, "://") {
+		return errors.New("there is no such kind of executor")
+	}
+	return checkCache(text)
+}
+
+func checkProperty(text string) error {
+	if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
+		return errors.New("a property has a name and a value")
 	}
 	return nil
 }

@@ -115,6 +115,8 @@ type merge struct {
 	trusted []string // folders whose files may allow what the user's may
 	base    *Setting // the level that a file sets and may set
 	raised  *Setting // the strictest level that another file asks for
+
+	launcherFrom string // the file that names the launcher
 }
 
 // user reads the file of the user.
@@ -260,7 +262,8 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 		case fieldSecrets:
 			m.allow(s, &p.Secrets, s.Value, mayAllow || slices.Contains(p.Secrets, s.Value))
 		case fieldRemoteCache, fieldRemoteKey, fieldRemoteTrust, fieldRemoteReadOnly, fieldRemoteWait,
-			fieldRemoteToken, fieldRemoteCA, fieldRemoteCert, fieldRemoteCertKey:
+			fieldRemoteToken, fieldRemoteCA, fieldRemoteCert, fieldRemoteCertKey, fieldRemoteExecutor,
+			fieldRemoteLauncher, fieldRemotePlatform:
 			m.share(s, mayAllow)
 		case fieldTrust:
 		default:
@@ -319,6 +322,19 @@ func (m *merge) share(s *Setting, mayAllow bool) {
 		r.Server.Certificate = s.path
 	case fieldRemoteCertKey:
 		r.Server.Key = s.path
+	case fieldRemoteExecutor:
+		r.Executor, r.Launcher = s.Value, nil
+	case fieldRemoteLauncher:
+		if m.launcherFrom != s.File {
+			r.Executor, r.Launcher, m.launcherFrom = "", nil, s.File
+		}
+		r.Launcher = append(r.Launcher, s.Value)
+	case fieldRemotePlatform:
+		if r.Platform == nil {
+			r.Platform = map[string]string{}
+		}
+		name, value, _ := strings.Cut(s.Value, "=")
+		r.Platform[name] = value
 	case fieldRemoteWait:
 		r.Wait = must(parseDuration(s.Value))
 	}

@@ -1157,6 +1157,7 @@ class Run(TypedDict):
     saved_seconds: float
     restored: int
     shared: NotRequired[int]
+    elsewhere: NotRequired[int]
     stopped: NotRequired[str]
     edits: list[Edit]
     blocks: list[Block]

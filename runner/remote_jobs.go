@@ -1,0 +1,226 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/beneath"
+	"github.com/xstate-engine/xstate/runner/remote"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// A node can be executed ahead of its turn on another machine, too (RunOptions.RemoteJobs). Its worker puts the result
+// into the cache, as any other machine does. When the walk reaches the node, it looks there. So a result of a worker is
+// taken over where a result of a colleague would be, and nothing else that a worker says counts.
+
+// worthRemote is how long a node must have taken to be executed elsewhere: a worker has to start an interpreter.
+const worthRemote = 0.5 // seconds
+
+// beginWait is how long the walk waits for a worker to begin with a node that is next. Then it executes the node here.
+const beginWait = 30 * time.Second
+
+// CodeNoExecutor is the code of errors about a run that is to have workers, and has none.
+const CodeNoExecutor state.Code = "remote-no-executor"
+
+// errNoExecutor reports a run that is to have workers, and has none.
+var errNoExecutor = &state.Error{Code: CodeNoExecutor,
+	Message: "the settings name no workers, or no cache that they share with this machine",
+	Hint: "set `cache`, and `executor` or `launcher`, in the table `[remote]` of ~/.config/xstate/xstate.toml, or " +
+		"run without workers"}
+
+// canExecuteElsewhere returns why workers cannot execute nodes of the program; nil if they can.
+func (e *Engine) canExecuteElsewhere() error {
+	switch in := e.cfg.Invocation; {
+	case e.cfg.Cache == nil:
+		return errors.New("there is no cache")
+	case e.cfg.Bounds != nil:
+		return errors.New("it would not keep the bounds of the program")
+	case e.cfg.Recording != nil:
+		return errors.New("it would not record the requests of the program")
+	case in.Stdin != "" || in.StdinFile != "":
+		return errors.New("it would not have the standard input of the program")
+	case e.cfg.Store.Foreign():
+		return errors.New("the session is not one of this store")
+	}
+	return nil
+}
+
+// actionOf returns what a worker needs to execute node k. ok is false where a worker could not execute it: it reads
+// what is on this machine alone, or the results that it needs are not shared. before are the results of the nodes
+// before it.
+func (w *walk) actionOf(
+	blocks []state.ProgramBlock, p *programState, k int, d *decision, before map[int]*state.Trace,
+) (action *remote.Action, ok bool) {
+	e, n := w.e, w.nodes[k]
+	if !worthElsewhere(n, d.Last) {
+		return nil, false
+	}
+	weak, ok := e.weakOf(n)
+	var reads []state.Access
+	if d.Last != nil {
+		reads = d.Last.Reads
+	}
+	if !ok || e.factsOf(n, reads) != 0 || slices.ContainsFunc(reads, e.isOfMachine) {
+		return nil, false
+	}
+	given := map[int]*remote.TaskGiven{}
+	files := map[string]bool{}
+	for i, t := range before {
+		u, ok := e.portable(w.nodes[i], t)
+		if !ok {
+			continue
+		}
+		given[i] = &remote.TaskGiven{Weak: u.Weak, Strong: u.Strong, Keys: u.Keys}
+		for _, r := range t.Reads {
+			if r.Key.Space() == "file" && isSource(r.Key.Name()) {
+				files[r.Key.Name()] = true
+			}
+		}
+	}
+	texts := [][]byte{n.source()}
+	for _, name := range w.closure(p, w.namesToBind(p, n)) {
+		writer := p.keys.of(depgraph.Var(name)).writer
+		if writer < 0 {
+			continue
+		}
+		if given[writer] == nil {
+			return nil, false
+		}
+		if w.nodes[writer].facts.Kind == depgraph.KindDef {
+			texts = append(texts, w.nodes[writer].source())
+		}
+	}
+	for _, r := range reads {
+		if r.Key.Space() == "file" && r.Digest != state.Absent {
+			files[r.Key.Name()] = true
+		}
+	}
+	for _, text := range texts {
+		for _, literal := range literals.FindAllSubmatch(text, mostLiterals) {
+			files[string(literal[1])] = true
+		}
+	}
+	task := &remote.Task{Session: e.cfg.Session, Seed: e.cfg.Seed, Observe: e.cfg.Observe,
+		Arguments: e.cfg.Invocation.Arguments, Environ: remote.InterpreterEnviron(e.cfg.Environ),
+		Seconds: w.o.Timeout.Seconds(), At: k, Weak: weak, Given: given}
+	if name := e.baseState.Short(e.cfg.File); e.cfg.File != "" {
+		if !filepath.IsLocal(name) {
+			return nil, false
+		}
+		task.File, files[name] = name, true
+	}
+	for _, b := range blocks {
+		task.Program = append(task.Program, remote.TaskBlock{ID: b.ID, Dialect: b.Dialect, Source: b.Source})
+	}
+	action = &remote.Action{Task: task, Inputs: w.inputsOf(p, files), Platform: e.cfg.Platform}
+	if e.cfg.Secrets != nil {
+		action.Withheld = e.cfg.Secrets.HasFrom
+	}
+	return action, true
+}
+
+// literals finds texts in quotes, which may be names of files.
+var literals = regexp.MustCompile(`["'` + "`" + `]([^"'` + "`" + `\n]{1,255})["'` + "`" + `]`)
+
+// mostLiterals is how many literals of a text are looked at.
+const mostLiterals = 1000
+
+// worthElsewhere reports whether a node takes long, or may: a call of the program's own functions or of a library.
+func worthElsewhere(n *node, last *state.Trace) bool {
+	if last != nil && last.Code == n.code {
+		return last.Seconds >= worthRemote
+	}
+	return slices.Contains(n.source(), '(')
+}
+
+// isOfMachine reports whether a read cannot be the same on another machine, but by chance.
+func (e *Engine) isOfMachine(a state.Access) bool {
+	_, plain := a.Key.Cut()
+	switch plain.Space() {
+	case "env", "stat", "dir", "list", "inode", "link", "mode", "program", "stdin":
+		return true
+	}
+	return e.isElsewhere(plain)
+}
+
+// mostInputBytes bounds the size of a file that is sent to a worker.
+const mostInputBytes = 1 << 30
+
+// inputsOf returns those of some names that are plain files of the workspace at p.
+func (w *walk) inputsOf(p *programState, names map[string]bool) (inputs []remote.Input) {
+	files := map[string]func() (io.ReadCloser, error){}
+	for name := range names {
+		if name = filepath.Clean(name); filepath.IsLocal(name) {
+			if open := w.inputOf(p, name); open != nil {
+				files[filepath.ToSlash(name)] = open
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		inputs = append(inputs, remote.Input{Path: name, Open: files[name]})
+	}
+	return inputs
+}
+
+// inputOf returns how a file of the workspace is opened as it is at p; nil if it cannot be. The store has what the
+// program writes, now or at another place.
+func (w *walk) inputOf(p *programState, name string) func() (io.ReadCloser, error) {
+	key, store := depgraph.Key("file:"+name), w.e.cfg.Store
+	_, written := p.keys.find(key)
+	if _, recorded := w.e.cfg.Files[name]; written || recorded {
+		d := p.get(key).digest
+		if !d.IsContent() || !store.HasBlob(d) {
+			return nil
+		}
+		return func() (io.ReadCloser, error) {
+			r, ok, err := store.OpenBlob(d)
+			if err == nil && !ok {
+				err = fs.ErrNotExist
+			}
+			return r, err
+		}
+	}
+	path := filepath.Join(w.e.cfg.Workspace, name)
+	info, err := beneath.Look(path)
+	if err != nil || !info.Regular() || info.Size > mostInputBytes {
+		return nil
+	}
+	return func() (io.ReadCloser, error) { return beneath.Read(path) }
+}
+
+// executeElsewhere has a worker execute an action.
+func (e *Engine) executeElsewhere(ctx context.Context, action *remote.Action, began func()) error {
+	e.cfg.Cache.Wait(ctx) // the worker needs what the nodes before have left
+	ref, err := e.cfg.Cache.PutAction(ctx, action)
+	if err != nil {
+		return err
+	}
+	return e.cfg.Executor.Execute(ctx, ref, began)
+}
+
+// adoptRemote returns the result of node i that a worker has put into the cache, if it is valid here.
+func (w *walk) adoptRemote(i int) (*state.StoredTrace, error) {
+	e, n, p := w.e, w.nodes[i], walkPlace{w.pos, w.units, w.nodes}
+	weak, ok := e.weakOf(n)
+	if !ok {
+		return nil, nil
+	}
+	e.cfg.Cache.RenewFor(weak)
+	if !e.takeShared(p, n) {
+		return nil, nil
+	}
+	c, err := e.chooseStored(p, n, decideOptions{})
+	if err != nil || c.trace == nil {
+		return nil, err
+	}
+	delete(e.shared.taken, c.trace.Digest)
+	return c.trace, nil
+}
