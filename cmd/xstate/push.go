@@ -59,7 +59,7 @@ func (a *app) openRefs(folder string) (*remote.Refs, error) {
 			Code:    api.CodeNoCache,
 			Message: "the settings name no cache that the session can travel through",
 			Hint: "put these two lines into " + policy.UserFile(a.env) + ": `[remote]` and " +
-				"`cache = \"FOLDER or grpc://HOST:PORT\"`",
+				"`cache = \"FOLDER, grpc://HOST:PORT or s3://BUCKET\"`",
 		}
 	}
 	return remote.OpenRefs(p.Remote.With(a.env))

@@ -127,6 +127,7 @@ var layers = []layer{
 	{folder: "internal/xstatetest/sampling"},
 	{folder: "internal/xstatetest/await"},
 	{folder: "internal/xstatetest/clients"},
+	{folder: "internal/xstatetest/gateway", imports: []string{"internal/xstatetest/await"}},
 	{folder: "internal/xstatetest", imports: []string{"internal/xstatetest/sampling", "internal/xstatetest/await",
 		"patch", "patch/syntax", "state", "state/statetest",
 		"runner", "runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},

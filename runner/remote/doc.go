@@ -2,8 +2,9 @@
 //
 // # Nouns
 //
-//   - A Cache holds results for all who use it: a folder, or a server. A Store is the way to one (a folder, the Remote
-//     Execution API v2). It holds blobs by digest and records by name. It is trusted with nothing.
+//   - A Cache holds results for all who use it: a folder, a server or a bucket. A Store is the way to one (a folder,
+//     the Remote Execution API v2, the protocol of S3). It holds blobs by digest and records by name. It is trusted
+//     with nothing.
 //   - A Record is a small signed text. There are four: Keys, Result, Value and Ref.
 //   - Keys are what an execution of a node read, without the digests.
 //   - A Result is what an execution did: a trace without its reads, and the blobs that it refers to.

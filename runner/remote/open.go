@@ -13,8 +13,9 @@ import (
 	"github.com/xstate-engine/xstate/state/keys"
 )
 
-// With returns the settings for an environment, which holds the token.
+// With returns the settings for an environment, which holds the token, or the credentials for a bucket.
 func (s Settings) With(getenv func(string) string) Settings {
+	s.getenv = getenv
 	if s.Server.Token != "" {
 		s.Server.Token = getenv(s.Server.Token)
 	}
@@ -26,7 +27,7 @@ var ErrUnavailable = errors.New("the cache cannot be used")
 
 // Settings say which cache is used, and whom to believe. Paths are absolute.
 type Settings struct {
-	Address  string   // a path of a folder, or grpc://HOST:PORT
+	Address  string   // a path of a folder, grpc://HOST:PORT or s3://BUCKET
 	Key      string   // the file of the key that signs
 	OwnKey   bool     // Key is this user's own, and is made if it does not exist
 	Trusted  []string // files of public keys
@@ -42,6 +43,8 @@ type Settings struct {
 	Platform map[string]string
 	// Wait bounds how long the end of a session waits for uploads; 0: about as long as it waits for its own store.
 	Wait time.Duration
+
+	getenv func(string) string // see With
 }
 
 // Open opens a cache. local is where blobs come from and go to. A run does without a cache that cannot be
@@ -104,7 +107,11 @@ func openStore(s *Settings) (Store, error) {
 	if !strings.Contains(s.Address, "://") {
 		return openFolder(s.Address), nil
 	}
-	store, err := openServer(s.Address, s.Server)
+	open := func() (Store, error) { return openServer(s.Address, s.Server) }
+	if IsBucket(s.Address) {
+		open = func() (Store, error) { return openBucket(s.Address, s.getenv) }
+	}
+	store, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

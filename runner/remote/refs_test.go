@@ -39,6 +39,7 @@ func TestRefs(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) testedStore{
 		"folder":       openTestedFolder,
 		"bazel-remote": openTestedServer,
+		"bucket":       openTestedBucket,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -52,6 +52,7 @@ func TestStores(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) testedStore{
 		"folder":       openTestedFolder,
 		"bazel-remote": openTestedServer,
+		"bucket":       openTestedBucket,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/runner/remote"
 )
 
 // kind is what a field of a policy file holds.
@@ -123,6 +124,8 @@ const (
 	headerHint = "name the variable of the environment that holds the secret, as in \"Bearer $TOKEN\""
 )
 
+const cacheHint = "write the path of a folder that others use, too, grpc://HOST:PORT, or s3://BUCKET/PREFIX"
+
 const launcherHint = "write a command that calls xstate execute, " +
 	"such as [\"srun\", \"xstate\", \"execute\", \"{action}\", \"--cas\", \"{cache}\"]"
 
@@ -148,7 +151,7 @@ var fields = withBudgets(map[string]field{
 	fieldFiles:    {kind: count},
 	fieldOutput:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
 
-	fieldRemoteCache:    {word, checkCache, "write the path of a folder that others use, too, or grpc://HOST:PORT"},
+	fieldRemoteCache:    {word, checkCache, cacheHint},
 	fieldRemoteKey:      {word, checkPath, "write the path of a private key"},
 	fieldRemoteTrust:    {words, checkPath, "write the paths of public keys, such as \"~/keys/ci.pub\""},
 	fieldRemoteReadOnly: {kind: flag},
@@ -273,6 +276,9 @@ func checkLauncher(text string) error {
 func checkCache(text string) error {
 	if !strings.Contains(text, "://") {
 		return checkPath(text)
+	}
+	if remote.IsBucket(text) {
+		return remote.CheckBucket(text)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "grpc" && u.Scheme != "grpcs" || u.Hostname() == "" || u.Port() == "" {
