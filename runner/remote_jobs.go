@@ -60,9 +60,6 @@ func (w *walk) actionOf(
 	blocks []state.ProgramBlock, p *programState, k int, d *decision, before map[int]*state.Trace,
 ) (action *remote.Action, ok bool) {
 	e, n := w.e, w.nodes[k]
-	if !worthElsewhere(n, d.Last) {
-		return nil, false
-	}
 	weak, ok := e.weakOf(n)
 	var reads []state.Access
 	if d.Last != nil {
@@ -132,14 +129,6 @@ var literals = regexp.MustCompile(`["'` + "`" + `]([^"'` + "`" + `\n]{1,255})["'
 
 // mostLiterals is how many literals of a text are looked at.
 const mostLiterals = 1000
-
-// worthElsewhere reports whether a node takes long, or may: a call of the program's own functions or of a library.
-func worthElsewhere(n *node, last *state.Trace) bool {
-	if last != nil && last.Code == n.code {
-		return last.Seconds >= worthRemote
-	}
-	return slices.Contains(n.source(), '(')
-}
 
 // isOfMachine reports whether a read cannot be the same on another machine, but by chance.
 func (e *Engine) isOfMachine(a state.Access) bool {

@@ -322,6 +322,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		return err
 	}
 	w.reportEnd(t.Seconds, t.Failure() != nil)
+	w.speculator.learn(t.Seconds)
 	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
 		blocked := d.block(by)
 		w.skip(i, &blocked, state.StatusBlocked)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,10 +20,9 @@ import (
 
 // A speculator executes nodes before the walk reaches them, in separate interpreters (RunOptions.Jobs of two or more)
 // or on other machines (RunOptions.RemoteJobs, see remote_jobs.go). It picks nodes that must execute, by what it
-// predicts, and that read nothing that an earlier unfinished node may
-// write. It makes their state from what the finished nodes before them left in the store. When the walk reaches such a
-// node, it takes the trace if the trace is valid there. Any other trace has to pass the same test, so a wrong
-// prediction costs time and no more.
+// predicts, and that read nothing that an earlier unfinished node may write. It makes their state from what the
+// finished nodes before them left in the store. When the walk reaches such a node, it takes the trace if the trace is
+// valid there. Any other trace has to pass the same test, so a wrong prediction costs time and no more.
 //
 // Inputs that a trace does not show must be equal by other means:
 //
@@ -44,8 +44,10 @@ type speculator struct {
 	idle    []*Engine
 	workers int   // how many are free
 	remote  bool  // there are workers
+	all     bool  // what the ledger of the walk's engine had before
 	failure error // why one did not do its work, the last time
 	idling  error // set by the walk when no worker begins: no more are used
+	vain    int   // how many jobs of workers in a row did not pay; only the walk uses it
 }
 
 // job is one speculative execution.
@@ -91,7 +93,7 @@ func (w *walk) newSpeculator(ctx context.Context, blocks []state.ProgramBlock) *
 	a.idle = slices.Clone(e.others[:max(o.Jobs, 1)-1])
 	if elsewhere {
 		a.workers, a.remote = o.RemoteJobs, true
-		e.ledger.all = true // workers need the values
+		a.all, e.ledger.all = e.ledger.all, true // workers need the values
 	}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	for _, other := range a.idle {
@@ -116,6 +118,9 @@ func (a *speculator) finish() {
 	if a != nil {
 		a.stop()
 		a.under.Wait()
+		if a.remote {
+			a.w.e.ledger.all = a.all
+		}
 	}
 }
 
@@ -224,13 +229,13 @@ func inTurn(n *node, later bool) bool {
 	})
 }
 
-// usesFile and writesFile report whether a node uses files, or writes them, by its text or its last execution.
-
+// usesFile reports whether a node uses files, by its text or its last execution.
 func usesFile(n *node, last *state.Trace) bool {
 	isFile := func(f depgraph.Effect) bool { return f.Kind == depgraph.EffectFile }
 	return slices.ContainsFunc(n.facts.Effects, isFile) || last != nil && slices.ContainsFunc(last.Reads, ofFile)
 }
 
+// writesFile reports whether a node writes files, by its text or its last execution.
 func writesFile(n *node, last *state.Trace) bool {
 	return slices.ContainsFunc(n.facts.Effects, func(f depgraph.Effect) bool {
 		return f.Kind == depgraph.EffectFile && f.Mode != depgraph.Reads &&
@@ -248,7 +253,7 @@ func (a *speculator) start(p *programState, k int, d *decision, before map[int]*
 	a.mu.Lock()
 	local, workers := len(a.idle) > 0, a.workers > 0 && a.idling == nil
 	a.mu.Unlock()
-	if workers {
+	if workers && a.pays(a.w.nodes[k], d.Last) {
 		if x, ok := a.w.actionOf(a.blocks, p, k, d, before); ok {
 			a.startRemote(x, k)
 			return
@@ -382,6 +387,7 @@ func (a *speculator) await(ctx context.Context, j *job, i int, d *decision) erro
 
 // takeRemote is take for a node that a worker was to execute.
 func (a *speculator) takeRemote(j *job, i int) (*state.StoredTrace, error) {
+	a.vain++
 	if j.failed {
 		return nil, nil
 	}
@@ -404,6 +410,22 @@ func (a *speculator) takeRemote(j *job, i int) (*state.StoredTrace, error) {
 	a.report(i, outputs)
 	w.elsewhere++
 	return t, nil
+}
+
+// learn notes how long a node took, here or elsewhere. Nodes of which nothing is known are sent until as many as there
+// are workers did not pay, and again when one has taken long. If four times as many did not, nothing is sent.
+func (a *speculator) learn(seconds float64) {
+	if a != nil && seconds >= worthRemote {
+		a.vain = 0
+	}
+}
+
+// pays reports whether a node may pay that is executed elsewhere.
+func (a *speculator) pays(n *node, last *state.Trace) bool {
+	if last != nil && last.Code == n.code {
+		return last.Seconds >= worthRemote && a.vain < 4*a.w.o.RemoteJobs
+	}
+	return bytes.Contains(n.source(), []byte("(")) && a.vain < a.w.o.RemoteJobs // else it calls nothing
 }
 
 // report shows the outputs of node i in its turn.
