@@ -61,6 +61,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 			{"patch", "--session", file, "--block", "b" + evil, "-"}},
 		"plan":      {{"plan", file}, {"plan", file, "x" + evil}},
 		"preflight": {{"preflight", file}},
+		"execute":   {{"execute"}, {"execute", "x" + evil}, {"execute", "x", "--cas", "c" + evil}},
 		"why":       {{"why", file, first}, {"why", file, "second"}, {"why", file, "b" + evil}},
 		"query": {{"query", file}, {"query", file, "--block", first}, {"query", file, "--symbol", "x"},
 			{"query", file, "--value", "x"}, {"query", file, "--failed"}, {"query", file, "--volatile"},
