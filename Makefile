@@ -13,6 +13,8 @@
 # make cells    public notebooks and EDITS edits of each in Jupyter, beside ipykernel and marimo: half an hour
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make remote   bazel-remote on loopback with an empty cache; it prints its address, and ends by Ctrl-C
+# make shared   results shared between machines, into docs/remote.md
+# make workers  blocks that workers execute, into docs/remote.md
 # make adapters  the adapters of the Python client with their frameworks, which it installs into build/adapters
 # make executors  the same adapters against the frameworks' own executors of code, into docs/benchmarks.md
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour

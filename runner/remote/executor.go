@@ -46,7 +46,8 @@ func OpenExecutor(s Settings) (Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Executor, err)
 	}
-	return &executor{s.Executor, at.instance, connection, reapi.NewExecutionClient(connection)}, nil
+	return &executor{s.Executor, at.instance, connection, reapi.NewExecutionClient(connection),
+		reapi.NewContentAddressableStorageClient(connection)}, nil
 }
 
 // executor is a server of the Remote Execution API v2.
@@ -54,6 +55,7 @@ type executor struct {
 	address, instance string
 	connection        *grpc.ClientConn
 	client            reapi.ExecutionClient
+	contents          reapi.ContentAddressableStorageClient
 }
 
 func (x *executor) Close() error { return x.connection.Close() }
@@ -77,7 +79,7 @@ func (x *executor) Execute(ctx context.Context, action state.BlobRef, began func
 			done, err = follow(stream, &name, began)
 		}
 		if done != nil {
-			return x.outcome(done)
+			return x.outcome(ctx, done)
 		}
 		if name == "" || ctx.Err() != nil {
 			break
@@ -106,7 +108,7 @@ func follow(stream operations, name *string, began func()) (*longrunningpb.Opera
 }
 
 // outcome returns why an operation that is done did not do its work; nil if it did.
-func (x *executor) outcome(op *longrunningpb.Operation) error {
+func (x *executor) outcome(ctx context.Context, op *longrunningpb.Operation) error {
 	if s := op.GetError(); s != nil {
 		return fmt.Errorf("%s: execute: %w", x.address, status.ErrorProto(s))
 	}
@@ -121,9 +123,25 @@ func (x *executor) outcome(op *longrunningpb.Operation) error {
 	if result.GetExitCode() == 0 {
 		return nil
 	}
-	why := lastLine(cmp.Or(string(result.GetStderrRaw()), answer.GetMessage()))
+	why := lastLine(cmp.Or(string(result.GetStderrRaw()), x.stderr(ctx, result.GetStderrDigest()), answer.GetMessage()))
 	return fmt.Errorf("%s: a worker ended with code %d: %s", x.address, result.GetExitCode(), why)
 }
+
+// stderr returns what a command wrote to stderr, if that is short. Some servers give its digest alone.
+func (x *executor) stderr(ctx context.Context, digest *reapi.Digest) string {
+	if digest.GetSizeBytes() == 0 || digest.GetSizeBytes() > mostStderr {
+		return ""
+	}
+	answer, err := x.contents.BatchReadBlobs(ctx,
+		&reapi.BatchReadBlobsRequest{InstanceName: x.instance, Digests: []*reapi.Digest{digest}})
+	if err != nil || len(answer.GetResponses()) != 1 {
+		return "" // it is for people
+	}
+	return string(answer.GetResponses()[0].GetData())
+}
+
+// mostStderr is how much of what a worker wrote is fetched.
+const mostStderr = 64 << 10
 
 // lastLine returns the last line before the hint, which is for people at the worker.
 func lastLine(text string) string {
