@@ -230,23 +230,7 @@ func (c *Cache) send(ctx context.Context, all []content) error {
 	refs := slices.SortedFunc(maps.Keys(byRef), func(a, b state.BlobRef) int {
 		return strings.Compare(string(a.Digest), string(b.Digest))
 	})
-	missing, err := call(ctx, c.health, c.blobTime(int64(len(refs))<<10),
-		func(ctx context.Context) ([]state.BlobRef, error) { return c.o.Store.Missing(ctx, refs) })
-	if err != nil {
-		return err
-	}
-	return inParallel(missing, func(ref state.BlobRef) error {
-		_, err := call(ctx, c.health, c.blobTime(ref.Size), func(ctx context.Context) (bool, error) {
-			r, err := byRef[ref].open()
-			if err != nil {
-				return false, err
-			}
-			defer r.Close()
-			return true, c.o.Store.PutBlob(ctx, ref, r)
-		})
-		c.answered()
-		return err
-	})
+	return c.sendMissing(ctx, refs, func(ref state.BlobRef) (io.ReadCloser, error) { return byRef[ref].open() })
 }
 
 // ParseAction reads the name of an Action, HASH/SIZE.

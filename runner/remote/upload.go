@@ -202,6 +202,19 @@ func (c *Cache) sendBlobs(ctx context.Context, items []*Upload) error {
 	if len(refs) == 0 {
 		return nil
 	}
+	return c.sendMissing(ctx, refs, func(ref state.BlobRef) (io.ReadCloser, error) {
+		r, ok, err := c.o.Local.OpenBlob(ref.Digest)
+		if err == nil && !ok {
+			err = errMissing
+		}
+		return r, err
+	})
+}
+
+// sendMissing sends those of some blobs that the store does not have.
+func (c *Cache) sendMissing(
+	ctx context.Context, refs []state.BlobRef, open func(state.BlobRef) (io.ReadCloser, error),
+) error {
 	missing, err := call(ctx, c.health, c.blobTime(int64(len(refs))<<10),
 		func(ctx context.Context) ([]state.BlobRef, error) { return c.o.Store.Missing(ctx, refs) })
 	if err != nil {
@@ -209,9 +222,9 @@ func (c *Cache) sendBlobs(ctx context.Context, items []*Upload) error {
 	}
 	return inParallel(missing, func(ref state.BlobRef) error {
 		_, err := call(ctx, c.health, c.blobTime(ref.Size), func(ctx context.Context) (bool, error) {
-			r, ok, err := c.o.Local.OpenBlob(ref.Digest)
-			if err != nil || !ok {
-				return false, errors.Join(err, errMissing)
+			r, err := open(ref)
+			if err != nil {
+				return false, err
 			}
 			defer r.Close()
 			return true, c.o.Store.PutBlob(ctx, ref, r)
