@@ -19,8 +19,10 @@ type RunOptions struct {
 	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
 	// RemoteJobs is how many nodes workers execute at the same time beside these (Config.Executor).
 	RemoteJobs int
-	OnEvent    func(Event)   // called in order, from the goroutine of Run
-	Lined      state.BlockID // the block whose executed lines in other blocks' functions are observed, see LinesOf
+	// Elsewhere: one worker executes what has no valid result, before the run takes its results over.
+	Elsewhere bool
+	OnEvent   func(Event)   // called in order, from the goroutine of Run
+	Lined     state.BlockID // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
 	Caller state.Caller // what the records of calls say of this run, beside block, node and line
 
@@ -51,6 +53,11 @@ type RunOptions struct {
 	// Until is the last block that the run brings up to date; "": that of the program. Later blocks are StatusNew,
 	// and files stay as the last node left them.
 	Until state.BlockID
+}
+
+// chosen reports whether the caller says which nodes execute.
+func (o *RunOptions) chosen() bool {
+	return o.Fresh || o.Discard || o.Force != nil || o.Submitted != nil || o.Retry != nil || o.Serve != nil
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.

@@ -60,12 +60,7 @@ func (w *walk) actionOf(
 	blocks []state.ProgramBlock, p *programState, k int, d *decision, before map[int]*state.Trace,
 ) (action *remote.Action, ok bool) {
 	e, n := w.e, w.nodes[k]
-	weak, ok := e.weakOf(n)
-	var reads []state.Access
-	if d.Last != nil {
-		reads = d.Last.Reads
-	}
-	if !ok || e.factsOf(n, reads) != 0 || slices.ContainsFunc(reads, e.isOfMachine) {
+	if !w.mayGo(n, d.Last) {
 		return nil, false
 	}
 	given := map[int]*remote.TaskGiven{}
@@ -76,13 +71,9 @@ func (w *walk) actionOf(
 			continue
 		}
 		given[i] = &remote.TaskGiven{Weak: u.Weak, Strong: u.Strong, Keys: u.Keys}
-		for _, r := range t.Reads {
-			if r.Key.Space() == "file" && isSource(r.Key.Name()) {
-				files[r.Key.Name()] = true
-			}
-		}
+		noteReads(files, t, false)
 	}
-	texts := [][]byte{n.source()}
+	noteLiterals(files, n.source())
 	for _, name := range w.closure(p, w.namesToBind(p, n)) {
 		writer := p.keys.of(depgraph.Var(name)).writer
 		if writer < 0 {
@@ -92,22 +83,23 @@ func (w *walk) actionOf(
 			return nil, false
 		}
 		if w.nodes[writer].facts.Kind == depgraph.KindDef {
-			texts = append(texts, w.nodes[writer].source())
+			noteLiterals(files, w.nodes[writer].source())
 		}
 	}
-	for _, r := range reads {
-		if r.Key.Space() == "file" && r.Digest != state.Absent {
-			files[r.Key.Name()] = true
-		}
-	}
-	for _, text := range texts {
-		for _, literal := range literals.FindAllSubmatch(text, mostLiterals) {
-			files[string(literal[1])] = true
-		}
-	}
-	task := &remote.Task{Session: e.cfg.Session, Seed: e.cfg.Seed, Observe: e.cfg.Observe,
-		Arguments: e.cfg.Invocation.Arguments, Environ: remote.InterpreterEnviron(e.cfg.Environ),
-		Seconds: w.o.Timeout.Seconds(), At: k, Weak: weak, Given: given}
+	noteReads(files, d.Last, true)
+	weak, _ := e.weakOf(n)
+	return w.actionWith(p, blocks, files, &remote.Task{At: k, Weak: weak, Given: given})
+}
+
+// actionWith returns an Action with a task, with what each of this program has, and with those of some files that are
+// plain ones of the workspace at p. ok is false where the program is not of the workspace.
+func (w *walk) actionWith(
+	p *programState, blocks []state.ProgramBlock, files map[string]bool, task *remote.Task,
+) (action *remote.Action, ok bool) {
+	e := w.e
+	task.Session, task.Seed, task.Observe = e.cfg.Session, e.cfg.Seed, e.cfg.Observe
+	task.Arguments, task.Environ = e.cfg.Invocation.Arguments, remote.InterpreterEnviron(e.cfg.Environ)
+	task.Seconds = w.o.Timeout.Seconds()
 	if name := e.baseState.Short(e.cfg.File); e.cfg.File != "" {
 		if !filepath.IsLocal(name) {
 			return nil, false
@@ -124,11 +116,35 @@ func (w *walk) actionOf(
 	return action, true
 }
 
+// noteReads adds files that a trace read: all, or only sources. t may be nil.
+func noteReads(files map[string]bool, t *state.Trace, all bool) {
+	if t == nil {
+		return
+	}
+	for _, r := range t.Reads {
+		if r.Key.Space() == "file" && r.Digest != state.Absent && (all || isSource(r.Key.Name())) {
+			files[r.Key.Name()] = true
+		}
+	}
+}
+
+// noteLiterals adds the texts in quotes of a source.
+func noteLiterals(files map[string]bool, source []byte) {
+	for _, literal := range literals.FindAllSubmatch(source, mostLiterals) {
+		files[string(literal[1])] = true
+	}
+}
+
 // literals finds texts in quotes, which may be names of files.
 var literals = regexp.MustCompile(`["'` + "`" + `]([^"'` + "`" + `\n]{1,255})["'` + "`" + `]`)
 
 // mostLiterals is how many literals of a text are looked at.
 const mostLiterals = 1000
+
+// anyOfMachine reports whether one of some reads cannot be the same on another machine, but by chance.
+func (e *Engine) anyOfMachine(reads []state.Access) bool {
+	return slices.ContainsFunc(reads, e.isOfMachine)
+}
 
 // isOfMachine reports whether a read cannot be the same on another machine, but by chance.
 func (e *Engine) isOfMachine(a state.Access) bool {

@@ -28,12 +28,15 @@ func (e *Engine) ExecuteTask(ctx context.Context, task *remote.Task) error {
 		blocks = append(blocks, state.ProgramBlock{ID: b.ID, Dialect: b.Dialect, Source: b.Source,
 			Version: state.DigestOf([]byte(b.Source))})
 	}
-	e.cfg.Guard = &Guard{Allow: []string{}, Deny: []string{}}
 	e.ledger.all = true
-	e.baseState.Begin()
 	x := &taskWalk{e: e, task: task, served: map[nodePlace]*state.StoredTrace{}}
-	o := RunOptions{Timeout: time.Duration(task.Seconds * float64(time.Second)),
-		Serve: func(b state.BlockID, at int) *state.StoredTrace { return x.served[nodePlace{b, at}] }}
+	o := RunOptions{Timeout: time.Duration(task.Seconds * float64(time.Second))}
+	if task.Whole {
+		return e.executeRun(ctx, blocks, x, o)
+	}
+	e.cfg.Guard = &Guard{Allow: []string{}, Deny: []string{}}
+	e.baseState.Begin()
+	o.Serve = func(b state.BlockID, at int) *state.StoredTrace { return x.served[nodePlace{b, at}] }
 	w, t, err := e.executeAhead(ctx, blocks, task.At, o, x)
 	switch {
 	case ctx.Err() != nil || state.CodeOf(err) == CodeNotExecuted:
@@ -77,13 +80,17 @@ type taskWalk struct {
 
 // begin asks for all results at once, and fails where the program is another one here.
 func (x *taskWalk) begin(ctx context.Context, w *walk) error {
-	if x.task.At < 0 || x.task.At >= len(w.nodes) {
-		return taskError("the program has no node %d", x.task.At)
+	at, want := x.task.At, x.task.Weak
+	if at < 0 || at >= len(w.nodes) && !x.task.Whole {
+		return taskError("the program has no node %d", at)
+	}
+	if x.task.Whole {
+		at = len(w.nodes) // no node
 	}
 	var strong []state.Digest
-	for i := range w.nodes[:x.task.At+1] {
-		want := x.task.Weak
-		if g := x.task.Given[i]; i < x.task.At && g == nil {
+	for i := range w.nodes[:min(at+1, len(w.nodes))] {
+		want := want
+		if g := x.task.Given[i]; i < at && g == nil {
 			continue
 		} else if g != nil {
 			strong, want = append(strong, g.Strong), g.Weak
@@ -104,6 +111,12 @@ func (x *taskWalk) next(ctx context.Context, w *walk, i int) error {
 	}
 	cache, n := x.e.cfg.Cache, w.nodes[i]
 	found := cache.Results(ctx, []state.Digest{g.Strong})[0]
+	if x.task.Whole {
+		if found != nil {
+			x.e.adopt(ctx, walkPlace{w.pos, w.units, w.nodes}, n, g.Keys, found)
+		}
+		return nil // without it, the node executes
+	}
 	if found == nil {
 		return taskError("the cache lacks the result of %s", n.id())
 	}

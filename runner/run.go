@@ -30,9 +30,16 @@ const maxDeaths = 3
 
 // Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
 // An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
-func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOptions) (out *Outcome, err error) {
+func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOptions) (*Outcome, error) {
+	return e.run(ctx, blocks, o, nil)
+}
+
+// run is Run with results that another machine has given, which may be nil.
+func (e *Engine) run(
+	ctx context.Context, blocks []state.ProgramBlock, o RunOptions, given resultsBefore,
+) (out *Outcome, err error) {
 	began := time.Now()
-	w := &walk{e: e, o: o, meter: newMeter(began, e.ownGroups()), ran: map[int]*state.StoredTrace{},
+	w := &walk{e: e, o: o, given: given, meter: newMeter(began, e.ownGroups()), ran: map[int]*state.StoredTrace{},
 		reasons: map[int]state.Reason{},
 		spent:   map[int]float64{}, rebuilt: map[int]float64{}, differs: map[int]int{}}
 	defer func() {
@@ -43,7 +50,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			w.share()
 		}
 	}()
-	if o.RemoteJobs > 0 && e.cfg.Executor == nil {
+	if (o.RemoteJobs > 0 || o.Elsewhere) && e.cfg.Executor == nil {
 		return nil, errNoExecutor
 	}
 	e.baseState.Begin()
@@ -71,6 +78,11 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	refreshed, err := e.refreshCalls(ctx, blocks, o.Caller, o.Refresh)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
+	}
+	if o.Elsewhere && !o.chosen() {
+		if err := w.sendRun(ctx, blocks); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
 	}
 	w.speculator = w.newSpeculator(ctx, blocks)
 	defer w.speculator.finish()
@@ -207,9 +219,19 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 	if err := w.worded(ctx); err != nil {
 		return err
 	}
+	if w.given != nil {
+		if err := w.given.begin(ctx, w); err != nil {
+			return err
+		}
+	}
 	for i := range w.wanted {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if w.given != nil {
+			if err := w.given.next(ctx, w, i); err != nil {
+				return err
+			}
 		}
 		if err := w.node(ctx, i); err != nil {
 			return err
@@ -273,6 +295,8 @@ func (w *walk) node(ctx context.Context, i int) error {
 	case d.trace == w.ran[i]:
 		w.take(i, &d, state.StatusRan, w.reasons[i])
 		out.Seconds = w.spent[i]
+	case w.sent[i].Code != "" && w.e.shared.taken[d.trace.Digest]:
+		return w.takeElsewhere(i, &d)
 	default:
 		if d.Reason.Code != state.ReasonServed {
 			if d.trace, err = w.e.withVaryMark(d.trace, w.o.Discard); err != nil {
@@ -407,6 +431,14 @@ func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason
 	w.endMarks = out.AllMarks
 	if t.Ending.Err != nil {
 		out.Status = state.StatusFailed
+	}
+}
+
+// report shows the outputs of node i in its turn.
+func (w *walk) report(i int, outputs []output.Output) {
+	n := w.nodes[i]
+	for _, o := range outputs {
+		w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "output", Output: o})
 	}
 }
 

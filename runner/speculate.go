@@ -15,7 +15,6 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/remote"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/output"
 )
 
 // A speculator executes nodes before the walk reaches them, in separate interpreters (RunOptions.Jobs of two or more)
@@ -69,13 +68,12 @@ var errNotSpeculative = errors.New("not before its turn")
 // newSpeculator returns nil where a run does not speculate.
 func (w *walk) newSpeculator(ctx context.Context, blocks []state.ProgramBlock) *speculator {
 	e, o := w.e, w.o
-	chosen := o.Fresh || o.Discard || o.Force != nil || o.Submitted != nil || o.Retry != nil || o.Serve != nil
 	elsewhere := o.RemoteJobs > 0
 	if elsewhere {
 		w.noWorkers = e.canExecuteElsewhere()
 		elsewhere = w.noWorkers == nil
 	}
-	if o.Jobs < 2 && !elsewhere || chosen || e.cfg.Guard != nil {
+	if o.Jobs < 2 && !elsewhere || o.chosen() || e.cfg.Guard != nil {
 		return nil
 	}
 	for len(e.others) < o.Jobs-1 {
@@ -106,6 +104,10 @@ func (w *walk) newSpeculator(ctx context.Context, blocks []state.ProgramBlock) *
 func (w *walk) lastFailure() error {
 	a := w.speculator
 	if a == nil || w.noWorkers != nil {
+		if len(w.sent) > 0 && w.elsewhere == 0 && w.noWorkers == nil {
+			w.e.cfg.Cache.LookForSigners(context.Background())
+			return errNothingValid
+		}
 		return w.noWorkers
 	}
 	a.mu.Lock()
@@ -349,7 +351,7 @@ func (a *speculator) take(ctx context.Context, i int, d *decision) (*state.Store
 	if t.Digest, err = w.e.cfg.Store.PutTrace(t.Trace); err != nil {
 		return nil, err
 	}
-	a.report(i, outputs)
+	w.report(i, outputs)
 	w.e.ledger.executed += t.Seconds
 	return t, nil
 }
@@ -407,7 +409,7 @@ func (a *speculator) takeRemote(j *job, i int) (*state.StoredTrace, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	a.report(i, outputs)
+	w.report(i, outputs)
 	w.elsewhere++
 	return t, nil
 }
@@ -426,14 +428,6 @@ func (a *speculator) pays(n *node, last *state.Trace) bool {
 		return last.Seconds >= worthRemote && a.vain < 4*a.w.o.RemoteJobs
 	}
 	return bytes.Contains(n.source(), []byte("(")) && a.vain < a.w.o.RemoteJobs // else it calls nothing
-}
-
-// report shows the outputs of node i in its turn.
-func (a *speculator) report(i int, outputs []output.Output) {
-	n := a.w.nodes[i]
-	for _, o := range outputs {
-		a.w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "output", Output: o})
-	}
 }
 
 // writesFiles reports whether the program wrote files, in this run or before. While a node runs, they hold what they

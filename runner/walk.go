@@ -45,6 +45,8 @@ type walk struct {
 	speculator   *speculator
 	elsewhere    int                               // nodes that workers executed
 	noWorkers    error                             // why workers are not used
+	sent         elsewhere                         // nodes that the worker of the run was to execute
+	given        resultsBefore                     // what another machine has given; may be nil
 	drawn        map[state.DrawingNode]state.Drawn // before the walk; nil until it is read
 	begun        Event                             // the begin event of the node that executes
 	reportedEnd  bool                              // whether that node's end was reported

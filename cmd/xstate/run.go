@@ -97,7 +97,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	flags.BoolVar(&f.Private, "private", false, "run in a private copy of the folder first, and in the folder only "+
 		"if no block\nfails; else the folder stays as it was")
 	flags.Var(jobsFlag{&f.Run}, "jobs", "execute independent blocks in this `NUMBER` of interpreters at once,\n"+
-		"or with remote=NUMBER on workers (remote.executor, remote.launcher)\n(default 1)")
+		"or with remote=NUMBER on workers (remote.executor, remote.launcher);\nwith remote, one worker executes the run (default 1)")
 	flags.BoolVar(&f.Write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
 		&f.Timeout,
@@ -193,13 +193,16 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	return err
 }
 
-// jobsFlag is NUMBER, or remote=NUMBER.
+// jobsFlag is NUMBER, remote=NUMBER, or remote.
 type jobsFlag struct{ run *verb.Run }
 
 func (f jobsFlag) String() string { return "" }
 func (f jobsFlag) Type() string   { return "NUMBER" }
 
 func (f jobsFlag) Set(text string) error {
+	if f.run.Elsewhere = text == "remote"; f.run.Elsewhere {
+		return nil
+	}
 	number, remote := strings.CutPrefix(text, "remote=")
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -410,6 +413,7 @@ func (a *app) execute(
 		Fresh:        f.Fresh,
 		Jobs:         f.Jobs,
 		RemoteJobs:   f.RemoteJobs,
+		Elsewhere:    f.Elsewhere,
 		Timeout:      f.Timeout,
 		Memory:       f.Memory,
 		Pins:         pins,

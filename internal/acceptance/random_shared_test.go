@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +31,8 @@ func TestRandomShared(t *testing.T) {
 	}
 }
 
-// TestRandomWorkers is TestRandomShared with one machine, which has blocks executed by workers.
+// TestRandomWorkers is TestRandomShared with one machine, which has blocks executed by workers, and every other
+// version by one of them as a whole. Some workers are killed.
 func TestRandomWorkers(t *testing.T) {
 	for name, from := range map[string]drawing{
 		"python": {}, "node": {words: &javascriptWords},
@@ -62,6 +64,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// killed is how many of sixteen workers are killed, at various times: their results are those of any run.
+const killed = 4
+
 // work executes an action of a cache.
 func work(ctx context.Context, folder, action, cache string) error {
 	own, err := os.MkdirTemp(folder, "worker-")
@@ -69,6 +74,9 @@ func work(ctx context.Context, folder, action, cache string) error {
 		return err
 	}
 	defer os.RemoveAll(own)
+	if at := action[0] - '0'; at < killed {
+		time.AfterFunc(time.Duration(at)*150*time.Millisecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+	}
 	w := worker.Worker{Folder: own, Python: os.Getenv(workerPython), Environ: os.Environ(),
 		Policy: &policy.Policy{Level: policy.Off,
 			Remote: remote.Settings{Address: cache, Key: filepath.Join(folder, "worker.pem")}}}
@@ -86,6 +94,8 @@ type otherMachine struct {
 	folder string
 	taken  int // results that both took over
 	worked int // nodes that workers executed
+
+	versions int // how many it has played
 }
 
 // newOtherMachine makes the machines of a game share results.
@@ -163,6 +173,8 @@ func (m *otherMachine) moveBoth(g *game, v version, i int) (ran []string, law, w
 // moveOther plays a version on the second machine.
 func (m *otherMachine) moveOther(v version) (*verdict, error) {
 	m.write(v)
+	m.whole = m.remote > 0 && m.versions%2 == 1
+	m.versions++
 	have, err := m.run(context.Background(), v, nil)
 	if err == nil {
 		m.taken, m.worked = m.taken+have.Shared, m.worked+have.Elsewhere

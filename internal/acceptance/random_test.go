@@ -431,7 +431,8 @@ func (c *referee) scratch(
 type player struct {
 	o       xstate.SessionOptions
 	jobs    int
-	remote  int // nodes that workers execute at once
+	remote  int  // nodes that workers execute at once
+	whole   bool // a worker executes the run
 	store   *xstate.Store
 	session *xstate.Session
 	step    xstate.StepNumber // of the last run
@@ -492,8 +493,8 @@ func (p *player) runText(
 	}
 	out, step, err := p.session.Run(
 		ctx,
-		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, RemoteJobs: p.remote, OnEvent: onEvent,
-			RestoreFiles: true},
+		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, RemoteJobs: p.remote, Elsewhere: p.whole,
+			OnEvent: onEvent, RestoreFiles: true},
 		xstate.Origin{},
 	)
 	if err != nil {

@@ -68,6 +68,7 @@ type Run struct {
 	Expect        *state.StepNumber // fail if the session is at another step
 	Jobs          int               // interpreters at once; 0: one
 	RemoteJobs    int               // nodes that workers execute at the same time beside these
+	Elsewhere     bool              // one worker executes the run
 	Timeout       time.Duration
 	Memory        int64 // bytes of earlier values in memory; 0: the usual number, -1: none
 	MaxBytes      int64 // bytes of results that the store keeps; 0: all, -1: none

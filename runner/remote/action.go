@@ -23,7 +23,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Task is one node of a program, with what an interpreter needs to be at its place.
+// Task is one node of a program, with what an interpreter needs to be at its place, or a run of the whole program.
 type Task struct {
 	Session   string             `cbor:"session"`
 	File      string             `cbor:"file,omitempty"` // the program's, from the workspace; "": it has none
@@ -33,9 +33,10 @@ type Task struct {
 	Environ   []string           `cbor:"environ,omitempty"` // see InterpreterEnviron
 	Seconds   float64            `cbor:"seconds,omitempty"` // that the node may take; 0: any
 	Program   []TaskBlock        `cbor:"program"`
-	At        int                `cbor:"at"`    // the index of the node among those of the program
-	Weak      state.Digest       `cbor:"weak"`  // its fingerprint for the caller
-	Given     map[int]*TaskGiven `cbor:"given"` // the results of nodes before it, by index
+	Whole     bool               `cbor:"whole,omitempty"` // all nodes that are not given execute
+	At        int                `cbor:"at"`              // else the index of the node among those of the program
+	Weak      state.Digest       `cbor:"weak"`            // its fingerprint for the caller
+	Given     map[int]*TaskGiven `cbor:"given"`           // the results of other nodes, by index
 	// Cache is the address of the cache as the caller has it. Trusted are the ids and Keys the public keys that signed
 	// what is given.
 	Cache string   `cbor:"cache"`

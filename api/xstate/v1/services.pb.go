@@ -409,6 +409,7 @@ type RunRequest struct {
 	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`                            // likewise
 	Contents       *string                `protobuf:"bytes,21,opt,name=contents,proto3,oneof" json:"contents,omitempty"`                  // what the file would hold, as of an editor that has not saved it; absent: it is read
 	RemoteJobs     int32                  `protobuf:"varint,24,opt,name=remote_jobs,json=remoteJobs,proto3" json:"remote_jobs,omitempty"` // blocks that workers execute at the same time beside these; 0: none
+	Elsewhere      bool                   `protobuf:"varint,25,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`                     // one worker executes all that must run
 	Until          string                 `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`                              // the last block to bring up to date; its result is not reused if it may vary; "": all blocks
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -603,6 +604,13 @@ func (x *RunRequest) GetRemoteJobs() int32 {
 		return x.RemoteJobs
 	}
 	return 0
+}
+
+func (x *RunRequest) GetElsewhere() bool {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return false
 }
 
 func (x *RunRequest) GetUntil() string {
@@ -3061,7 +3069,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
 	"\aversion\x18\t \x01(\tR\aversion\x12\x1a\n" +
 	"\bidentity\x18\n" +
-	" \x03(\tR\bidentity\"\xc4\x06\n" +
+	" \x03(\tR\bidentity\"\xe2\x06\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -3088,7 +3096,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x12\x1f\n" +
 	"\bcontents\x18\x15 \x01(\tH\x01R\bcontents\x88\x01\x01\x12\x1f\n" +
 	"\vremote_jobs\x18\x18 \x01(\x05R\n" +
-	"remoteJobs\x12\x14\n" +
+	"remoteJobs\x12\x1c\n" +
+	"\telsewhere\x18\x19 \x01(\bR\telsewhere\x12\x14\n" +
 	"\x05until\x18\x16 \x01(\tR\x05until\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -69,7 +69,8 @@ class TestDefinition(unittest.TestCase):
         s.exec("1", replace="b", append=True, language="l", budget=1, timeout=1, detach=True, **offers)
         s.run(
             "f.py", arguments=["a"], timeout=1, detach=True, verify=True, fresh=True, always=["a"], never=["b"],
-            restore_files=True, jobs=2, remote_jobs=2, write=True, expect=1, merge=True, contents="c", until="b",
+            restore_files=True, jobs=2, remote_jobs=2, elsewhere=True, write=True, expect=1, merge=True,
+            contents="c", until="b",
             **offers,
         )  # fmt: skip
         s.calls(waiting=True, tool="t", block="b", since=1, cost=True)

@@ -43,6 +43,7 @@ export interface RunOptions extends Execution {
   restoreFiles?: boolean | undefined;
   jobs?: number | undefined;
   remoteJobs?: number | undefined;
+  elsewhere?: boolean | undefined;
   write?: boolean | undefined;
   expect?: number | undefined;
   merge?: boolean | undefined;

@@ -72,6 +72,7 @@ test("requests have the fields of the API", async () => {
     restoreFiles: true,
     jobs: 2,
     remoteJobs: 2,
+    elsewhere: true,
     write: true,
     expect: 1,
     merge: true,

@@ -68,7 +68,7 @@ func runCall(r *v1.RunRequest) *call {
 		Fresh: r.GetFresh(), Contents: r.Contents, Until: r.GetUntil(), Always: given(r.GetAlways()),
 		Never:        given(r.GetNever()),
 		RestoreFiles: r.GetRestoreFiles(), Jobs: int(r.GetJobs()),
-		RemoteJobs: int(r.GetRemoteJobs()), Write: r.GetWrite(), Merge: r.GetMerge(),
+		RemoteJobs: int(r.GetRemoteJobs()), Elsewhere: r.GetElsewhere(), Write: r.GetWrite(), Merge: r.GetMerge(),
 		Expect: c.step("expect", r.Expect), Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(),
 		Origin: c.origin(r.GetOrigin()),
 	}

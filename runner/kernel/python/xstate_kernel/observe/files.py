@@ -395,7 +395,7 @@ class Files:
             return
         active, self.active = self.active, False
         try:
-            what = guard.effect(event, args, self._guard)
+            what = guard.effect(event, args, self._guard, self.getcwd)
         finally:
             self.active = active
         if what is not None and not (what.startswith("file") and audit_events.library_imports()):

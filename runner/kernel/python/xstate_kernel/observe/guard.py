@@ -65,8 +65,8 @@ def guard_of(options):
     return sorted(folders, key=lambda f: -len(f[0]))
 
 
-def effect(event, args, guard):
-    """Returns the forbidden effect that an audit event reports, or None."""
+def effect(event, args, guard, getcwd):
+    """Returns the forbidden effect that an audit event reports, or None. getcwd is the one that is not observed."""
     if event in _PROCESSES or event == "os.killpg" or (event == "os.kill" and args[0] != os.getpid()):
         return "subprocess"
     if event in ("os.kill", "os.killpg"):
@@ -87,7 +87,7 @@ def effect(event, args, guard):
         fd = args[relative] if relative is not None else -1
         if isinstance(fd, int) and fd >= 0 and not os.path.isabs(p):
             p = os.path.join(descriptors.path_of(fd), p)
-        folder, name = os.path.split(os.path.abspath(p))
+        folder, name = os.path.split(os.path.normpath(os.path.join(getcwd(), p)))
         p = os.path.join(os.path.realpath(folder), name)
         if os.path.islink(p) and event in ("open", "os.truncate", "os.chmod", "os.utime"):
             p = os.path.realpath(p)
