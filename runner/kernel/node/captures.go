@@ -134,7 +134,7 @@ func (c *capturer) unknown(in int) {
 	}
 }
 
-// inject puts the accessor of a scope into it.
+// inject puts the accessor of a scope into it. No variable of the program has the name of one of its parameters.
 func (c *capturer) inject(i int) {
 	s := &c.scopes[i]
 	if len(s.captured) == 0 {
@@ -142,12 +142,12 @@ func (c *capturer) inject(i int) {
 	}
 	var b strings.Builder
 	name := fmt.Sprintf("__xs%d", s.number)
-	fmt.Fprintf(&b, "const %s=(k,v,w)=>{switch(k){", name)
+	fmt.Fprintf(&b, "const %s=(__xs_k,__xs_v,__xs_w)=>{switch(__xs_k){", name)
 	for n, v := range s.captured {
 		if v == "this" {
 			fmt.Fprintf(&b, "case %d:return this;", n)
 		} else {
-			fmt.Fprintf(&b, "case %d:return w?%s=v:%s;", n, v, v)
+			fmt.Fprintf(&b, "case %d:return __xs_w?%s=__xs_v:%s;", n, v, v)
 		}
 	}
 	fmt.Fprintf(&b, "default:return[%q,%s]}};", strings.Join(s.captured, ","), name)

@@ -21,7 +21,7 @@ const Name = "javascript"
 
 // Semantics is the version of what the driver observes. It is part of every key, so raising it invalidates every user's
 // results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
-const Semantics = 11
+const Semantics = 12
 
 func init() {
 	kernel.Register(kernel.Entry{Name: Name, Locate: locate, Identify: identify})

@@ -20,8 +20,8 @@ const FIRST = /\/\*@xe([^*]*)\*\// // the mark of an arrow whose body is an expr
 function original(code) {
   if (!code.includes('@x') && !code.includes('__xs')) return code
   return code
-    .replace(/\{const __xs\d+=\(k,v,w\)=>\{switch\(k\)\{.*?,__xs\d+\]\}\};return\(/g, '')
-    .replace(/const __xs\d+=\(k,v,w\)=>\{switch\(k\)\{.*?,__xs\d+\]\}\};/g, '')
+    .replace(/\{const __xs\d+=\(__xs_k,__xs_v,__xs_w\)=>\{switch\(__xs_k\)\{.*?,__xs\d+\]\}\};return\(/g, '')
+    .replace(/const __xs\d+=\(__xs_k,__xs_v,__xs_w\)=>\{switch\(__xs_k\)\{.*?,__xs\d+\]\}\};/g, '')
     .replace(/\/\*@xb\*\/\)(\/\*@xs[^*]*\*\/)?\}/g, (m, mark) => (mark ? '' : m.slice(0, -1) === '/*@xb*/)' ? '' : m))
     .replace(/static\{__xs_private\(this,"[^"]*",o=>.*?v\)=>\{(?:\[[^\]]*\]=v)?\}(?:,"[^"]*",\(\)=>.*?=v\})?\)\}/g, '')
     .replace(/if\(__xs_bare\)(?:return;|\{super\(\);return\})/g, '')
