@@ -14,7 +14,8 @@
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make remote   bazel-remote on loopback with an empty cache; it prints its address, and ends by Ctrl-C
 # make shared   results shared between machines, into docs/remote.md
-# make workers  blocks that workers execute, into docs/remote.md
+# make workers  blocks and forks that workers execute, into docs/remote.md
+# make rollouts  what rollouts of an agent share, into docs/remote.md
 # make adapters  the adapters of the Python client with their frameworks, which it installs into build/adapters
 # make executors  the same adapters against the frameworks' own executors of code, into docs/benchmarks.md
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
@@ -99,6 +100,9 @@ remote:
 shared: build
 	.ci/shared bin/xstate $(PYTHON)
 
+rollouts: build
+	.ci/rollouts bin/xstate $(PYTHON)
+
 workers: build
 	.ci/workers bin/xstate $(PYTHON)
 
@@ -145,5 +149,5 @@ clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz faults readme lab cells notebooks adapters \
-	remote shared workers executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
+	remote shared workers rollouts executors bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean

@@ -247,6 +247,9 @@ func (w *printer) printDoctor(d api.Doctor) {
 	rows = append(rows, []string{"store", store})
 	if c := d.Cache; c != nil {
 		rows = append(rows, []string{"cache", cacheText(c)})
+		if c.Workers != "" {
+			rows = append(rows, []string{"workers", c.Workers})
+		}
 	}
 	for _, p := range d.Interpreters {
 		text := p.Path + "  " + p.Python + p.Problem

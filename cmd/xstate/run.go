@@ -97,7 +97,8 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	flags.BoolVar(&f.Private, "private", false, "run in a private copy of the folder first, and in the folder only "+
 		"if no block\nfails; else the folder stays as it was")
 	flags.Var(jobsFlag{&f.Run}, "jobs", "execute independent blocks in this `NUMBER` of interpreters at once,\n"+
-		"or with remote=NUMBER on workers (remote.executor, remote.launcher);\nwith remote, one worker executes the run (default 1)")
+		"or with remote=NUMBER on workers (remote.executor, remote.launcher);\n"+
+		"with remote, one worker executes the run (default 1)")
 	flags.BoolVar(&f.Write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
 		&f.Timeout,

@@ -145,7 +145,8 @@ func (a *app) runTried(
 	}
 	following, run := a.beginRun(ctx, session, "run", f.Origin)
 	out, step, err := session.Run(following, runner.RunOptions{
-		Jobs: f.Jobs, RemoteJobs: f.RemoteJobs, Elsewhere: f.Elsewhere, Timeout: f.Timeout, Memory: f.Memory, Pins: pins,
+		Jobs: f.Jobs, RemoteJobs: f.RemoteJobs, Elsewhere: f.Elsewhere,
+		Timeout: f.Timeout, Memory: f.Memory, Pins: pins,
 		RestoreFiles: f.RestoreFiles,
 		OnEvent:      run.Event,
 	}, f.Origin)

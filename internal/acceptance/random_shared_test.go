@@ -75,7 +75,8 @@ func work(ctx context.Context, folder, action, cache string) error {
 	}
 	defer os.RemoveAll(own)
 	if at := action[0] - '0'; at < killed {
-		time.AfterFunc(time.Duration(at)*150*time.Millisecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+		die := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+		time.AfterFunc(time.Duration(at)*150*time.Millisecond, die)
 	}
 	w := worker.Worker{Folder: own, Python: os.Getenv(workerPython), Environ: os.Environ(),
 		Policy: &policy.Policy{Level: policy.Off,

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -20,7 +21,9 @@ type Report struct {
 	// Key is the id of the key that signs; "": nothing is uploaded, or the key is not made yet.
 	Key     string   `json:"key,omitempty"`
 	Trusted []string `json:"trusted"` // ids of the keys that are trusted beside it
-	Problem string   `json:"problem,omitempty"`
+	// Workers is where nodes are executed with RunOptions.RemoteJobs: an address or a command; "": there are none.
+	Workers string `json:"workers,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 // reportTime bounds how long Describe waits for a server.
@@ -28,7 +31,8 @@ const reportTime = 2 * time.Second
 
 // Describe reports on settings. It changes nothing: it makes neither a key nor a folder.
 func Describe(ctx context.Context, s Settings) Report {
-	r := Report{Address: s.Address, Trusted: []string{}}
+	r := Report{Address: s.Address, Trusted: []string{},
+		Workers: cmp.Or(s.Executor, strings.Join(s.Launcher, " "))}
 	if err := r.keys(&s); err != nil {
 		r.Problem = err.Error()
 	} else if err := answers(ctx, &s); err != nil {
