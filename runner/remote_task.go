@@ -65,6 +65,18 @@ func (e *Engine) ExecuteTask(ctx context.Context, task *remote.Task) error {
 	return nil
 }
 
+// executeRun runs the program of a task as a worker.
+func (e *Engine) executeRun(ctx context.Context, blocks []state.ProgramBlock, x *taskWalk, o RunOptions) error {
+	e.cfg.Guard = &Guard{Allow: []string{e.cfg.Workspace}, Deny: []string{}}
+	e.cfg.Journal = nil // calls are made by the caller
+	out, err := e.run(ctx, blocks, o, x)
+	if err != nil {
+		return err
+	}
+	e.cfg.Cache.Wait(ctx)
+	return out.Stopped
+}
+
 // nodePlace names a node by its block and its index there.
 type nodePlace struct {
 	block state.BlockID

@@ -240,35 +240,6 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 	return w.reachEnd(ctx)
 }
 
-// start puts the walk before the first node.
-func (w *walk) start(blocks []state.ProgramBlock) {
-	w.dialects = dialectsOf(blocks)
-	w.analyse(blocks)
-	w.want()
-	w.pos = newProgramStateFor(w.e.baseState.Get, len(w.nodes))
-	w.outcomes = make([]NodeOutcome, len(w.nodes))
-	w.stopped = map[*unit]bool{}
-	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
-	w.dotted, w.dottedAt = nil, 0
-	w.compileAsked, w.cited = false, false
-	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
-}
-
-// want finds the nodes and blocks that the walk is to bring up to date.
-func (w *walk) want() {
-	w.wanted, w.wantedUnits = len(w.nodes), len(w.units)
-	i := slices.IndexFunc(w.units, func(u *unit) bool { return u.ID == w.o.Until })
-	if w.o.Until == "" || i < 0 {
-		return
-	}
-	w.wanted, w.wantedUnits = 0, i+1
-	for _, u := range w.units[:i+1] {
-		for _, n := range u.all(func(*node) bool { return true }) {
-			w.wanted = n.index + 1
-		}
-	}
-}
-
 // settles reports whether files are left as at the end of a program: one that ends where the walk does. Where it
 // continues, they stay as they are, unless some are open: their interpreter does not outlive the run.
 func (w *walk) settles() bool { return w.wanted == len(w.nodes) || len(w.pos.openKeys()) > 0 }
@@ -381,31 +352,6 @@ func (w *walk) pin(n *node) Pin {
 	return u.pin()
 }
 
-// reportBegin reports that a node executes, for the first time or again.
-func (w *walk) reportBegin(ev Event) {
-	w.begun, w.reportedEnd = ev, false
-	w.event(ev)
-}
-
-// reportEnd reports once that the node that executes has ended.
-func (w *walk) reportEnd(seconds float64, failed bool) {
-	if w.reportedEnd {
-		return
-	}
-	w.reportedEnd, w.resultAt = true, time.Now()
-	ev := Event{Block: w.begun.Block, Node: w.begun.Node, Kind: "end", Seconds: seconds, Status: state.StatusRan}
-	if failed {
-		ev.Status = state.StatusFailed
-	}
-	w.event(ev)
-}
-
-func (w *walk) event(ev Event) {
-	if w.o.OnEvent != nil {
-		w.o.OnEvent(ev)
-	}
-}
-
 // take advances the program state past node i, which has a result.
 func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason) {
 	t, out := d.trace, &w.outcomes[i]
@@ -434,12 +380,22 @@ func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason
 	}
 }
 
-// report shows the outputs of node i in its turn.
-func (w *walk) report(i int, outputs []output.Output) {
-	n := w.nodes[i]
-	for _, o := range outputs {
-		w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "output", Output: o})
+// takeElsewhere moves the walk past node i, of which d is decided: the result is that of the worker of this run.
+func (w *walk) takeElsewhere(i int, d *decision) error {
+	n, t := w.nodes[i], d.trace
+	outputs, ok, err := w.e.cfg.Store.Outputs(&t.Trace)
+	if err != nil || !ok {
+		return errors.Join(err, errRestart) // the store has lost them
 	}
+	w.reportBegin(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: t.Seconds})
+	w.report(i, outputs)
+	w.reportEnd(t.Seconds, false)
+	delete(w.e.shared.taken, t.Digest)
+	w.elsewhere++
+	w.replace(i, t, w.sent[i])
+	w.take(i, d, state.StatusRan, w.sent[i])
+	w.outcomes[i].Seconds = w.spent[i]
+	return nil
 }
 
 // skip advances the program state past node i, which a failure or the end of the program keeps from running.

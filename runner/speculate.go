@@ -515,13 +515,6 @@ func (e *Engine) speculate(
 	return t, err
 }
 
-// resultsBefore gives a walk the results of the nodes before one that is executed ahead.
-type resultsBefore interface {
-	// begin is called before the walk, and next at the place of each node.
-	begin(ctx context.Context, w *walk) error
-	next(ctx context.Context, w *walk, i int) error
-}
-
 // executeAhead is speculate after the kernel was refreshed. given, if it is not nil, has results of nodes before.
 func (e *Engine) executeAhead(
 	ctx context.Context, blocks []state.ProgramBlock, at int, o RunOptions, given resultsBefore,

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -69,6 +71,45 @@ func (w *walk) analyse(blocks []state.ProgramBlock) {
 	for _, n := range w.nodes {
 		if n.facts.Kind == depgraph.KindDef {
 			w.definers = append(w.definers, n)
+		}
+	}
+}
+
+// elsewhere are the nodes that a run has sent to a worker, with why they must execute. The zero value is none.
+type elsewhere map[int]state.Reason
+
+// resultsBefore gives a walk the results of the nodes before one that is executed ahead.
+type resultsBefore interface {
+	// begin is called before the walk, and next at the place of each node.
+	begin(ctx context.Context, w *walk) error
+	next(ctx context.Context, w *walk, i int) error
+}
+
+// start puts the walk before the first node.
+func (w *walk) start(blocks []state.ProgramBlock) {
+	w.dialects = dialectsOf(blocks)
+	w.analyse(blocks)
+	w.want()
+	w.pos = newProgramStateFor(w.e.baseState.Get, len(w.nodes))
+	w.outcomes = make([]NodeOutcome, len(w.nodes))
+	w.stopped = map[*unit]bool{}
+	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
+	w.dotted, w.dottedAt = nil, 0
+	w.compileAsked, w.cited = false, false
+	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
+}
+
+// want finds the nodes and blocks that the walk is to bring up to date.
+func (w *walk) want() {
+	w.wanted, w.wantedUnits = len(w.nodes), len(w.units)
+	i := slices.IndexFunc(w.units, func(u *unit) bool { return u.ID == w.o.Until })
+	if w.o.Until == "" || i < 0 {
+		return
+	}
+	w.wanted, w.wantedUnits = 0, i+1
+	for _, u := range w.units[:i+1] {
+		for _, n := range u.all(func(*node) bool { return true }) {
+			w.wanted = n.index + 1
 		}
 	}
 }

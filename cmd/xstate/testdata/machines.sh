@@ -14,9 +14,10 @@ ip link set br0 up
 # machine NAME ADDRESS: a process that is there for the namespaces alone.
 machine() {
 	mkfifo "$folder/$1.up"
+	# shellcheck disable=SC2016
 	unshare -n -m sh -c 'mount -t tmpfs disk "$1" && mkdir -p "$1/home/.config/xstate" "$1/work" && echo >"$2"
 		exec sleep infinity' sh "$disk" "$folder/$1.up" &
-	eval "$1=$!"
+	echo $! >"$folder/$1.pid"
 	pids="$pids $!"
 	read -r _ <"$folder/$1.up"
 	ip link add "to-$1" type veth peer name eth0 netns $!
@@ -37,7 +38,7 @@ pids="$pids $!"
 until grep -q 'Starting gRPC server' "$folder/server"; do kill -0 $!; done
 
 while read -r name command; do
-	eval "pid=\$$name"
+	read -r pid <"$folder/$name.pid"
 	printf '== %s: %s\n' "$name" "$command"
 	case $command in
 	cut) ip link set "to-$name" down ;;
