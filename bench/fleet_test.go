@@ -24,20 +24,20 @@ type fleet struct {
 }
 
 const (
-	fleetNodes   = 100         // of a session
+	fleetNodes   = 100         // a session's
 	askNodes     = 64          // that one request of a session asks for
 	givenNodes   = 10          // whose results an action takes
 	fleetSeconds = 600         // that are simulated
 	fleetDay     = 8 * 60 * 60 // seconds
-	requestTime  = 1 / 12283.0 // of the cache, for a request
-	readTime     = 36.6e-6     // of the cache, for a record that it reads: 412 requests for 64 records in a second
-	writeTime    = 1 / 1817.0  // of the cache, for a record that it writes
-	dispatchTime = 1 / 277.0   // of the scheduler, for an action
-	startTime    = 0.45        // of a worker
-	meanTime     = 2.0         // of a node that executes, with a logarithm that has
+	requestTime  = 1 / 12283.0 // the cache's, for a request
+	readTime     = 36.6e-6     // the cache's, for a record that it reads: 412 requests for 64 records in a second
+	writeTime    = 1 / 1817.0  // the cache's, for a record that it writes
+	dispatchTime = 1 / 277.0   // the scheduler's, for an action
+	startTime    = 0.45        // a worker's
+	meanTime     = 2.0         // a node's that executes, with a logarithm that has
 	spreadTime   = 1.5         // this standard deviation
 	sessionJobs  = 8           // actions of a session at once
-	recordBytes  = 3000        // of a node, without its values
+	recordBytes  = 3000        // a node's, without its values
 	shortTime    = 0.5         // a node that takes less executes at the caller
 	sharedMisses = 0.08        // as of rollouts
 	freshMisses  = 0.5         // as of new programs
@@ -248,8 +248,9 @@ func (s *simulation) row() string {
 	}
 	day := float64(fleetDay) / fleetSeconds
 	return fmt.Sprintf("| %d | %.0f%% | %s | %.0f | %.0f%% | %.0f%% | %.0f%% | %.1f, %.1f | %.0f | %.0f |\n",
-		s.sessions, 100*s.misses, unit, float64(s.actions)/fleetSeconds, 100*s.scheduler.utilization(), 100*s.cache.utilization(),
-		100*s.pool.utilization(), s.waits[len(s.waits)/2], s.waits[len(s.waits)*99/100],
+		s.sessions, 100*s.misses, unit, float64(s.actions)/fleetSeconds,
+		100*s.scheduler.utilization(), 100*s.cache.utilization(), 100*s.pool.utilization(),
+		s.waits[len(s.waits)/2], s.waits[len(s.waits)*99/100],
 		s.pool.used/60/60*day, float64(s.nodes)*s.misses*recordBytes/1e9*day)
 }
 

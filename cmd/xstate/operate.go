@@ -116,6 +116,8 @@ func (a *app) operate(ctx context.Context, r verb.Request) error {
 		return a.completed(&f.Origin, &f.Python, func() error { return a.verifyBlock(ctx, f) })
 	case *verb.Evidence:
 		return a.evidence(ctx, evidenceFlags{Evidence: *r})
+	case *verb.Flow:
+		return a.flow(ctx, *r)
 	case *verb.Blame:
 		return a.blame(ctx, r.Block, r.Moment)
 	case *verb.Credit:

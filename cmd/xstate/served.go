@@ -40,7 +40,7 @@ var unusableCodes = []state.Code{state.CodeDamaged, state.CodeClosed}
 
 // questions are the verbs that answer from the record, or plan, and execute nothing.
 var questions = []string{"plan", "preflight", "why", "query", "log", "show", "diff", "graph", "calls", "blame",
-	"credit", "evidence", "export", "artifact"}
+	"credit", "evidence", "flow", "export", "artifact"}
 
 // questionTime is how long a server looks for an answer. Runs have the limits of the policy and of their callers.
 const questionTime = 10 * time.Minute

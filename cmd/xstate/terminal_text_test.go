@@ -88,6 +88,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"bench":      {{"bench", "--out", "", evil}},
 		"artifact":   {{"artifact", "list"}, with("artifact", "add", "--session", file, evil), {"artifact", evil}},
 		"evidence":   {{"evidence", file, "x"}, {"evidence", file, evil}},
+		"flow":       {{"flow", file}},
 		"export": {{"export", file, "--format", "archive", "--out", "out" + evil},
 			{"export", file, "--format", evil}},
 		"import":  {{"import", "none" + evil}, {"import", "out" + evil}},

@@ -98,6 +98,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.rollbackVerb(),
 		a.undoVerb(),
 		a.callsVerb(),
+		a.flowVerb(),
 		a.approveVerb(),
 		a.blameVerb(),
 		a.replayVerb(),

@@ -23,7 +23,7 @@ var documents = []any{
 	CheckCode{}, CodeCheck{}, CodeFinding{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Push{}, Pull{}, Failure{},
-	Figure{}, Figures{},
+	Figure{}, Figures{}, Flow{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{},
 	Failures{}, QueryDenied{}, Denied{}, Budgets{}, BudgetLine{},

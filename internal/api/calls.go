@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/flow"
 )
 
 // Calls is the document of calls: those of tools and models that a session made, or is served.
@@ -15,6 +16,12 @@ type Calls struct {
 	Calls   []CallRow      `json:"calls"`           // newest first
 	Total   CallTotal      `json:"total"`           // the total of these calls
 	Costs   []CallToolCost `json:"costs,omitempty"` // with --cost: by tool
+}
+
+// Flow is the document of flow.
+type Flow struct {
+	Version int `json:"version"`
+	*flow.Flow
 }
 
 // CallTotal is what calls spent together.

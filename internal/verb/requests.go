@@ -305,6 +305,16 @@ type Evidence struct {
 // Verb implements Request.
 func (*Evidence) Verb() string { return "evidence" }
 
+// Flow asks what reached the calls of a program, and what became of their answers.
+type Flow struct {
+	InSession
+	Moment
+	Call state.CallID // this call alone; 0: all
+}
+
+// Verb implements Request.
+func (*Flow) Verb() string { return "flow" }
+
 // Blame asks which edit wrote each line of a block.
 type Blame struct {
 	InSession

@@ -12,9 +12,9 @@
 //   - A Ref says how far a whole session was when a person pushed it, and which blob is its archive.
 //   - The weak fingerprint names a node by what is known before it runs: its code, the interpreter, the semantics of
 //     the kernel. The strong fingerprint names it with the digests of what it reads.
-//   - An Action is a node that another machine is to execute, its worker, or all nodes of a run that have no result. The
-//     Task has the program and names what other nodes left; with the files of the workspace that may be read, it is the
-//     input root.
+//   - An Action is a node that another machine is to execute, its worker, or all nodes of a run that have no result.
+//     The Task has the program and names what other nodes left; with the files of the workspace that may be read, it is
+//     the input root.
 //   - An Executor gets an Action to a worker: a server of the Remote Execution API, or a command, the launcher.
 //   - Roots are the folders of one machine that a record must not name: the home, the workspace, the environment of the
 //     interpreter. A record has "{prefix}" in the place of the latter.

@@ -2170,6 +2170,138 @@ func (x *CallError) GetHint() string {
 	return ""
 }
 
+type CallFlow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Tool          string                 `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	Text          string                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Block         string                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`
+	Node          string                 `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
+	Line          int32                  `protobuf:"varint,7,opt,name=line,proto3" json:"line,omitempty"`
+	Given         []*Passage             `protobuf:"bytes,8,rep,name=given,proto3" json:"given,omitempty"`
+	May           []string               `protobuf:"bytes,9,rep,name=may,proto3" json:"may,omitempty"`
+	Never         []string               `protobuf:"bytes,10,rep,name=never,proto3" json:"never,omitempty"`
+	Unseen        []string               `protobuf:"bytes,11,rep,name=unseen,proto3" json:"unseen,omitempty"`
+	Answer        []*Passage             `protobuf:"bytes,12,rep,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallFlow) Reset() {
+	*x = CallFlow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallFlow) ProtoMessage() {}
+
+func (x *CallFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallFlow.ProtoReflect.Descriptor instead.
+func (*CallFlow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CallFlow) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallFlow) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CallFlow) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallFlow) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *CallFlow) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *CallFlow) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CallFlow) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *CallFlow) GetGiven() []*Passage {
+	if x != nil {
+		return x.Given
+	}
+	return nil
+}
+
+func (x *CallFlow) GetMay() []string {
+	if x != nil {
+		return x.May
+	}
+	return nil
+}
+
+func (x *CallFlow) GetNever() []string {
+	if x != nil {
+		return x.Never
+	}
+	return nil
+}
+
+func (x *CallFlow) GetUnseen() []string {
+	if x != nil {
+		return x.Unseen
+	}
+	return nil
+}
+
+func (x *CallFlow) GetAnswer() []*Passage {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
 type CallRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -2203,7 +2335,7 @@ type CallRow struct {
 
 func (x *CallRow) Reset() {
 	*x = CallRow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2347,7 @@ func (x *CallRow) String() string {
 func (*CallRow) ProtoMessage() {}
 
 func (x *CallRow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2360,7 @@ func (x *CallRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRow.ProtoReflect.Descriptor instead.
 func (*CallRow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallRow) GetCall() int32 {
@@ -2431,7 +2563,7 @@ type CallSketch struct {
 
 func (x *CallSketch) Reset() {
 	*x = CallSketch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2443,7 +2575,7 @@ func (x *CallSketch) String() string {
 func (*CallSketch) ProtoMessage() {}
 
 func (x *CallSketch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2456,7 +2588,7 @@ func (x *CallSketch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallSketch.ProtoReflect.Descriptor instead.
 func (*CallSketch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CallSketch) GetCall() int32 {
@@ -2593,7 +2725,7 @@ type CallToolCost struct {
 
 func (x *CallToolCost) Reset() {
 	*x = CallToolCost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2605,7 +2737,7 @@ func (x *CallToolCost) String() string {
 func (*CallToolCost) ProtoMessage() {}
 
 func (x *CallToolCost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2618,7 +2750,7 @@ func (x *CallToolCost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolCost.ProtoReflect.Descriptor instead.
 func (*CallToolCost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CallToolCost) GetTool() string {
@@ -2684,7 +2816,7 @@ type CallTotal struct {
 
 func (x *CallTotal) Reset() {
 	*x = CallTotal{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2696,7 +2828,7 @@ func (x *CallTotal) String() string {
 func (*CallTotal) ProtoMessage() {}
 
 func (x *CallTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2709,7 +2841,7 @@ func (x *CallTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallTotal.ProtoReflect.Descriptor instead.
 func (*CallTotal) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CallTotal) GetCalls() int32 {
@@ -2765,7 +2897,7 @@ type CallUndo struct {
 
 func (x *CallUndo) Reset() {
 	*x = CallUndo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2909,7 @@ func (x *CallUndo) String() string {
 func (*CallUndo) ProtoMessage() {}
 
 func (x *CallUndo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2922,7 @@ func (x *CallUndo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUndo.ProtoReflect.Descriptor instead.
 func (*CallUndo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CallUndo) GetTool() string {
@@ -2827,7 +2959,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +2971,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +2984,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Calls) GetVersion() int32 {
@@ -2901,7 +3033,7 @@ type CallsAgain struct {
 
 func (x *CallsAgain) Reset() {
 	*x = CallsAgain{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2913,7 +3045,7 @@ func (x *CallsAgain) String() string {
 func (*CallsAgain) ProtoMessage() {}
 
 func (x *CallsAgain) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2926,7 +3058,7 @@ func (x *CallsAgain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsAgain.ProtoReflect.Descriptor instead.
 func (*CallsAgain) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CallsAgain) GetMade() int32 {
@@ -2964,7 +3096,7 @@ type CallsSummary struct {
 
 func (x *CallsSummary) Reset() {
 	*x = CallsSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3108,7 @@ func (x *CallsSummary) String() string {
 func (*CallsSummary) ProtoMessage() {}
 
 func (x *CallsSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3121,7 @@ func (x *CallsSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsSummary.ProtoReflect.Descriptor instead.
 func (*CallsSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CallsSummary) GetMade() int32 {
@@ -3045,7 +3177,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3057,7 +3189,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3070,7 +3202,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -3113,7 +3245,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3257,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3270,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CheckView) GetId() string {
@@ -3230,7 +3362,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3242,7 +3374,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3255,7 +3387,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -3298,7 +3430,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3442,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3455,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -3368,7 +3500,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3380,7 +3512,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3393,7 +3525,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3454,7 +3586,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3466,7 +3598,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3479,7 +3611,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3551,7 +3683,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3563,7 +3695,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3576,7 +3708,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3625,7 +3757,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3769,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3782,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Denial) GetAction() string {
@@ -3688,7 +3820,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +3832,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +3845,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3769,7 +3901,7 @@ type Deviation struct {
 
 func (x *Deviation) Reset() {
 	*x = Deviation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3913,7 @@ func (x *Deviation) String() string {
 func (*Deviation) ProtoMessage() {}
 
 func (x *Deviation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3926,7 @@ func (x *Deviation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deviation.ProtoReflect.Descriptor instead.
 func (*Deviation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Deviation) GetWhat() string {
@@ -3832,7 +3964,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3844,7 +3976,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3857,7 +3989,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3916,7 +4048,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3928,7 +4060,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3941,7 +4073,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Difference) GetBlock() string {
@@ -4006,7 +4138,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +4150,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +4163,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -4129,7 +4261,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4273,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4286,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -4188,7 +4320,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +4332,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +4345,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EditedFile) GetName() string {
@@ -4240,7 +4372,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4252,7 +4384,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4265,7 +4397,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Ended) GetBy() string {
@@ -4312,7 +4444,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4324,7 +4456,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4337,7 +4469,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4507,7 +4639,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4519,7 +4651,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4532,7 +4664,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Error) GetCode() string {
@@ -4596,7 +4728,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4608,7 +4740,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4621,7 +4753,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4779,7 +4911,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4791,7 +4923,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4804,7 +4936,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4966,7 +5098,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4978,7 +5110,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4991,7 +5123,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -5045,7 +5177,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5057,7 +5189,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5070,7 +5202,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -5189,7 +5321,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5201,7 +5333,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5214,7 +5346,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -5282,7 +5414,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5294,7 +5426,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5307,7 +5439,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5576,7 +5708,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5588,7 +5720,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5601,7 +5733,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5663,7 +5795,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5675,7 +5807,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5688,7 +5820,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ExecError) GetType() string {
@@ -5767,7 +5899,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5779,7 +5911,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5792,7 +5924,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5846,7 +5978,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5858,7 +5990,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5871,7 +6003,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5930,6 +6062,174 @@ func (x *Exercised) GetContent() string {
 	return ""
 }
 
+type Finding struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Calls         []int32                `protobuf:"varint,3,rep,packed,name=calls,proto3" json:"calls,omitempty"`
+	Blocks        []string               `protobuf:"bytes,4,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	Sources       []string               `protobuf:"bytes,5,rep,name=sources,proto3" json:"sources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *Finding) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Finding) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Finding) GetCalls() []int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Finding) GetBlocks() []string {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
+func (x *Finding) GetSources() []string {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+type Flow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	Step          int32                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	Calls         []*CallFlow            `protobuf:"bytes,4,rep,name=calls,proto3" json:"calls,omitempty"`
+	Sources       []*SourceFlow          `protobuf:"bytes,5,rep,name=sources,proto3" json:"sources,omitempty"`
+	Results       []*ResultFlow          `protobuf:"bytes,6,rep,name=results,proto3" json:"results,omitempty"`
+	Findings      []*Finding             `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Flow) Reset() {
+	*x = Flow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Flow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Flow) ProtoMessage() {}
+
+func (x *Flow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Flow.ProtoReflect.Descriptor instead.
+func (*Flow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *Flow) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Flow) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Flow) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Flow) GetCalls() []*CallFlow {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Flow) GetSources() []*SourceFlow {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+func (x *Flow) GetResults() []*ResultFlow {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *Flow) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
 type Fork struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -5946,7 +6246,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5958,7 +6258,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5971,7 +6271,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -6041,7 +6341,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6053,7 +6353,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6066,7 +6366,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -6103,7 +6403,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6115,7 +6415,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6128,7 +6428,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Frame) GetFile() string {
@@ -6178,7 +6478,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6190,7 +6490,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6203,7 +6503,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -6265,7 +6565,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6277,7 +6577,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6290,7 +6590,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -6468,7 +6768,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6480,7 +6780,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6493,7 +6793,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Loop) GetKind() string {
@@ -6549,7 +6849,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6561,7 +6861,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6574,7 +6874,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Lost) GetKey() string {
@@ -6609,7 +6909,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6621,7 +6921,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6634,7 +6934,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6669,7 +6969,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6681,7 +6981,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6694,7 +6994,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6728,7 +7028,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6740,7 +7040,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6753,7 +7053,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6786,7 +7086,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6798,7 +7098,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6811,7 +7111,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6889,7 +7189,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6901,7 +7201,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6914,7 +7214,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *NodeView) GetNode() string {
@@ -7008,7 +7308,7 @@ type OtherAnswer struct {
 
 func (x *OtherAnswer) Reset() {
 	*x = OtherAnswer{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7020,7 +7320,7 @@ func (x *OtherAnswer) String() string {
 func (*OtherAnswer) ProtoMessage() {}
 
 func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7033,7 +7333,7 @@ func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtherAnswer.ProtoReflect.Descriptor instead.
 func (*OtherAnswer) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *OtherAnswer) GetCall() int32 {
@@ -7093,7 +7393,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7105,7 +7405,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7118,7 +7418,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Output) GetKind() string {
@@ -7170,6 +7470,82 @@ func (x *Output) GetDropped() float64 {
 	return 0
 }
 
+type Passage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Source        string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	Share         float64                `protobuf:"fixed64,2,opt,name=share,proto3" json:"share,omitempty"`
+	Parts         []string               `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
+	Through       []string               `protobuf:"bytes,4,rep,name=through,proto3" json:"through,omitempty"`
+	Cut           int32                  `protobuf:"varint,5,opt,name=cut,proto3" json:"cut,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Passage) Reset() {
+	*x = Passage{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Passage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Passage) ProtoMessage() {}
+
+func (x *Passage) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Passage.ProtoReflect.Descriptor instead.
+func (*Passage) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *Passage) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Passage) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *Passage) GetParts() []string {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *Passage) GetThrough() []string {
+	if x != nil {
+		return x.Through
+	}
+	return nil
+}
+
+func (x *Passage) GetCut() int32 {
+	if x != nil {
+		return x.Cut
+	}
+	return 0
+}
+
 type Patch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -7192,7 +7568,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7204,7 +7580,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7217,7 +7593,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -7330,7 +7706,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7342,7 +7718,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7355,7 +7731,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -7399,7 +7775,7 @@ type PatchText struct {
 
 func (x *PatchText) Reset() {
 	*x = PatchText{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7411,7 +7787,7 @@ func (x *PatchText) String() string {
 func (*PatchText) ProtoMessage() {}
 
 func (x *PatchText) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7424,7 +7800,7 @@ func (x *PatchText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchText.ProtoReflect.Descriptor instead.
 func (*PatchText) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *PatchText) GetStep() int32 {
@@ -7477,7 +7853,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7489,7 +7865,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7502,7 +7878,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -7570,7 +7946,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7582,7 +7958,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7595,7 +7971,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Placement) GetBlock() string {
@@ -7681,7 +8057,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7693,7 +8069,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7706,7 +8082,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -7861,7 +8237,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7873,7 +8249,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7886,7 +8262,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7980,7 +8356,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7992,7 +8368,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8005,7 +8381,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -8063,7 +8439,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8075,7 +8451,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8088,7 +8464,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -8137,7 +8513,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8149,7 +8525,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8162,7 +8538,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -8201,7 +8577,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8213,7 +8589,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8226,7 +8602,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -8291,7 +8667,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8303,7 +8679,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8316,7 +8692,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -8366,7 +8742,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8378,7 +8754,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8391,7 +8767,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -8436,7 +8812,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8448,7 +8824,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8461,7 +8837,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -8517,7 +8893,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8529,7 +8905,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8542,7 +8918,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -8578,7 +8954,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8590,7 +8966,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8603,7 +8979,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -8648,7 +9024,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8660,7 +9036,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8673,7 +9049,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -8731,7 +9107,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8743,7 +9119,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8756,7 +9132,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -8816,7 +9192,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8828,7 +9204,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8841,7 +9217,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8953,7 +9329,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8965,7 +9341,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8978,7 +9354,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -9014,7 +9390,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9026,7 +9402,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9039,7 +9415,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -9086,7 +9462,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9098,7 +9474,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9111,7 +9487,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -9181,7 +9557,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9193,7 +9569,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9206,7 +9582,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -9245,7 +9621,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9257,7 +9633,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9270,7 +9646,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Reason) GetCode() string {
@@ -9339,7 +9715,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9351,7 +9727,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9364,7 +9740,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -9444,7 +9820,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9456,7 +9832,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9469,7 +9845,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -9525,7 +9901,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9537,7 +9913,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9550,7 +9926,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -9586,7 +9962,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9598,7 +9974,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9611,7 +9987,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -9652,7 +10028,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9664,7 +10040,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9677,7 +10053,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -9712,7 +10088,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9724,7 +10100,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9737,7 +10113,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -9810,6 +10186,58 @@ func (x *Replay) GetSeconds() float64 {
 	return 0
 }
 
+type ResultFlow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        string                 `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	Given         []*Passage             `protobuf:"bytes,2,rep,name=given,proto3" json:"given,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResultFlow) Reset() {
+	*x = ResultFlow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResultFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResultFlow) ProtoMessage() {}
+
+func (x *ResultFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResultFlow.ProtoReflect.Descriptor instead.
+func (*ResultFlow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+}
+
+func (x *ResultFlow) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *ResultFlow) GetGiven() []*Passage {
+	if x != nil {
+		return x.Given
+	}
+	return nil
+}
+
 type Reverted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -9821,7 +10249,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9833,7 +10261,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9846,7 +10274,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -9886,7 +10314,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9898,7 +10326,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9911,7 +10339,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -10009,7 +10437,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10021,7 +10449,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10034,7 +10462,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -10272,7 +10700,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10284,7 +10712,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10297,7 +10725,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -10391,7 +10819,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10403,7 +10831,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10416,7 +10844,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -10521,7 +10949,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10533,7 +10961,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10546,7 +10974,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -10586,7 +11014,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10598,7 +11026,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10611,7 +11039,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -10670,6 +11098,74 @@ func (x *SessionStatus) GetLast() *Entry {
 	return nil
 }
 
+type SourceFlow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Source        string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	Words         int32                  `protobuf:"varint,2,opt,name=words,proto3" json:"words,omitempty"`
+	Parts         int32                  `protobuf:"varint,3,opt,name=parts,proto3" json:"parts,omitempty"`
+	Status        string                 `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceFlow) Reset() {
+	*x = SourceFlow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceFlow) ProtoMessage() {}
+
+func (x *SourceFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceFlow.ProtoReflect.Descriptor instead.
+func (*SourceFlow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+}
+
+func (x *SourceFlow) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *SourceFlow) GetWords() int32 {
+	if x != nil {
+		return x.Words
+	}
+	return 0
+}
+
+func (x *SourceFlow) GetParts() int32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *SourceFlow) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
 type Span struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         *Entry                 `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
@@ -10680,7 +11176,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10692,7 +11188,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10705,7 +11201,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -10736,7 +11232,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10748,7 +11244,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10761,7 +11257,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -10818,7 +11314,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10830,7 +11326,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10843,7 +11339,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -10889,7 +11385,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10901,7 +11397,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10914,7 +11410,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10978,7 +11474,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10990,7 +11486,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11003,7 +11499,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -11045,7 +11541,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11057,7 +11553,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11070,7 +11566,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -11108,7 +11604,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11120,7 +11616,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11133,7 +11629,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -11191,7 +11687,7 @@ type TextEdit struct {
 
 func (x *TextEdit) Reset() {
 	*x = TextEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11203,7 +11699,7 @@ func (x *TextEdit) String() string {
 func (*TextEdit) ProtoMessage() {}
 
 func (x *TextEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11216,7 +11712,7 @@ func (x *TextEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextEdit.ProtoReflect.Descriptor instead.
 func (*TextEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *TextEdit) GetCell() string {
@@ -11272,7 +11768,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11284,7 +11780,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11297,7 +11793,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -11383,7 +11879,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11395,7 +11891,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11408,7 +11904,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -11457,7 +11953,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11469,7 +11965,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11482,7 +11978,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -11528,7 +12024,7 @@ type ValueArray struct {
 
 func (x *ValueArray) Reset() {
 	*x = ValueArray{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11540,7 +12036,7 @@ func (x *ValueArray) String() string {
 func (*ValueArray) ProtoMessage() {}
 
 func (x *ValueArray) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11553,7 +12049,7 @@ func (x *ValueArray) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueArray.ProtoReflect.Descriptor instead.
 func (*ValueArray) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ValueArray) GetShape() []float64 {
@@ -11667,7 +12163,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11679,7 +12175,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11692,7 +12188,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -11749,7 +12245,7 @@ type ValueColumn struct {
 
 func (x *ValueColumn) Reset() {
 	*x = ValueColumn{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11761,7 +12257,7 @@ func (x *ValueColumn) String() string {
 func (*ValueColumn) ProtoMessage() {}
 
 func (x *ValueColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11774,7 +12270,7 @@ func (x *ValueColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueColumn.ProtoReflect.Descriptor instead.
 func (*ValueColumn) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ValueColumn) GetName() string {
@@ -11864,7 +12360,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11876,7 +12372,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11889,7 +12385,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ValueCount) GetText() string {
@@ -11918,7 +12414,7 @@ type ValueDescription struct {
 
 func (x *ValueDescription) Reset() {
 	*x = ValueDescription{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11930,7 +12426,7 @@ func (x *ValueDescription) String() string {
 func (*ValueDescription) ProtoMessage() {}
 
 func (x *ValueDescription) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11943,7 +12439,7 @@ func (x *ValueDescription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueDescription.ProtoReflect.Descriptor instead.
 func (*ValueDescription) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ValueDescription) GetTable() *ValueTable {
@@ -11985,7 +12481,7 @@ type ValueHistogram struct {
 
 func (x *ValueHistogram) Reset() {
 	*x = ValueHistogram{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11997,7 +12493,7 @@ func (x *ValueHistogram) String() string {
 func (*ValueHistogram) ProtoMessage() {}
 
 func (x *ValueHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12010,7 +12506,7 @@ func (x *ValueHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueHistogram.ProtoReflect.Descriptor instead.
 func (*ValueHistogram) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ValueHistogram) GetLow() string {
@@ -12046,7 +12542,7 @@ type ValueImage struct {
 
 func (x *ValueImage) Reset() {
 	*x = ValueImage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12058,7 +12554,7 @@ func (x *ValueImage) String() string {
 func (*ValueImage) ProtoMessage() {}
 
 func (x *ValueImage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12071,7 +12567,7 @@ func (x *ValueImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueImage.ProtoReflect.Descriptor instead.
 func (*ValueImage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ValueImage) GetMedia() string {
@@ -12114,7 +12610,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12126,7 +12622,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12139,7 +12635,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -12185,7 +12681,7 @@ type ValueItem struct {
 
 func (x *ValueItem) Reset() {
 	*x = ValueItem{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12197,7 +12693,7 @@ func (x *ValueItem) String() string {
 func (*ValueItem) ProtoMessage() {}
 
 func (x *ValueItem) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12210,7 +12706,7 @@ func (x *ValueItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueItem.ProtoReflect.Descriptor instead.
 func (*ValueItem) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ValueItem) GetKey() string {
@@ -12271,7 +12767,7 @@ type ValueRow struct {
 
 func (x *ValueRow) Reset() {
 	*x = ValueRow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12283,7 +12779,7 @@ func (x *ValueRow) String() string {
 func (*ValueRow) ProtoMessage() {}
 
 func (x *ValueRow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12296,7 +12792,7 @@ func (x *ValueRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueRow.ProtoReflect.Descriptor instead.
 func (*ValueRow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ValueRow) GetCells() []string {
@@ -12320,7 +12816,7 @@ type ValueTable struct {
 
 func (x *ValueTable) Reset() {
 	*x = ValueTable{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12332,7 +12828,7 @@ func (x *ValueTable) String() string {
 func (*ValueTable) ProtoMessage() {}
 
 func (x *ValueTable) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12345,7 +12841,7 @@ func (x *ValueTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueTable.ProtoReflect.Descriptor instead.
 func (*ValueTable) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ValueTable) GetRows() float64 {
@@ -12400,7 +12896,7 @@ type ValueTree struct {
 
 func (x *ValueTree) Reset() {
 	*x = ValueTree{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12412,7 +12908,7 @@ func (x *ValueTree) String() string {
 func (*ValueTree) ProtoMessage() {}
 
 func (x *ValueTree) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12425,7 +12921,7 @@ func (x *ValueTree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueTree.ProtoReflect.Descriptor instead.
 func (*ValueTree) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{129}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ValueTree) GetFrom() float64 {
@@ -12454,7 +12950,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[130]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12466,7 +12962,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[130]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12479,7 +12975,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{130}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *Variation) GetNode() string {
@@ -12522,7 +13018,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[131]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12534,7 +13030,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[131]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12547,7 +13043,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{131}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -12592,7 +13088,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[132]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12604,7 +13100,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[132]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12617,7 +13113,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{132}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -12679,7 +13175,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[133]
+	mi := &file_xstate_v1_documents_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12691,7 +13187,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[133]
+	mi := &file_xstate_v1_documents_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12704,7 +13200,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{133}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -12782,7 +13278,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[134]
+	mi := &file_xstate_v1_documents_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12794,7 +13290,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[134]
+	mi := &file_xstate_v1_documents_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12807,7 +13303,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{134}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -12848,7 +13344,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[135]
+	mi := &file_xstate_v1_documents_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12860,7 +13356,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[135]
+	mi := &file_xstate_v1_documents_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12873,7 +13369,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{135}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *Via) GetFrom() string {
@@ -12902,7 +13398,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[136]
+	mi := &file_xstate_v1_documents_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12914,7 +13410,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[136]
+	mi := &file_xstate_v1_documents_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12927,7 +13423,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{136}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -12971,7 +13467,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[137]
+	mi := &file_xstate_v1_documents_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12983,7 +13479,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[137]
+	mi := &file_xstate_v1_documents_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12996,7 +13492,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{137}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -13053,7 +13549,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[138]
+	mi := &file_xstate_v1_documents_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13065,7 +13561,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[138]
+	mi := &file_xstate_v1_documents_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13078,7 +13574,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{138}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -13374,7 +13870,21 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tCallError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
-	"\x04hint\x18\x03 \x01(\tR\x04hint\"\xd7\x05\n" +
+	"\x04hint\x18\x03 \x01(\tR\x04hint\"\xae\x02\n" +
+	"\bCallFlow\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
+	"\x05block\x18\x05 \x01(\tR\x05block\x12\x12\n" +
+	"\x04node\x18\x06 \x01(\tR\x04node\x12\x12\n" +
+	"\x04line\x18\a \x01(\x05R\x04line\x12(\n" +
+	"\x05given\x18\b \x03(\v2\x12.xstate.v1.PassageR\x05given\x12\x10\n" +
+	"\x03may\x18\t \x03(\tR\x03may\x12\x14\n" +
+	"\x05never\x18\n" +
+	" \x03(\tR\x05never\x12\x16\n" +
+	"\x06unseen\x18\v \x03(\tR\x06unseen\x12*\n" +
+	"\x06answer\x18\f \x03(\v2\x12.xstate.v1.PassageR\x06answer\"\xd7\x05\n" +
 	"\aCallRow\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
@@ -13743,7 +14253,21 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04from\x18\x05 \x01(\x05R\x04from\x12\x0e\n" +
 	"\x02to\x18\x06 \x01(\x05R\x02to\x12\x14\n" +
 	"\x05lines\x18\a \x01(\tR\x05lines\x12\x18\n" +
-	"\acontent\x18\b \x01(\tR\acontent\"\xd2\x01\n" +
+	"\acontent\x18\b \x01(\tR\acontent\"y\n" +
+	"\aFinding\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n" +
+	"\x05calls\x18\x03 \x03(\x05R\x05calls\x12\x16\n" +
+	"\x06blocks\x18\x04 \x03(\tR\x06blocks\x12\x18\n" +
+	"\asources\x18\x05 \x03(\tR\asources\"\x8b\x02\n" +
+	"\x04Flow\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\x05R\x04step\x12)\n" +
+	"\x05calls\x18\x04 \x03(\v2\x13.xstate.v1.CallFlowR\x05calls\x12/\n" +
+	"\asources\x18\x05 \x03(\v2\x15.xstate.v1.SourceFlowR\asources\x12/\n" +
+	"\aresults\x18\x06 \x03(\v2\x15.xstate.v1.ResultFlowR\aresults\x12.\n" +
+	"\bfindings\x18\a \x03(\v2\x12.xstate.v1.FindingR\bfindings\"\xd2\x01\n" +
 	"\x04Fork\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
@@ -13861,7 +14385,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"y\n" +
+	"\aPassage\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
+	"\x05share\x18\x02 \x01(\x01R\x05share\x12\x14\n" +
+	"\x05parts\x18\x03 \x03(\tR\x05parts\x12\x18\n" +
+	"\athrough\x18\x04 \x03(\tR\athrough\x12\x10\n" +
+	"\x03cut\x18\x05 \x01(\x05R\x03cut\"\xc4\x03\n" +
 	"\x05Patch\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -14100,7 +14630,11 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\amissing\x18\b \x03(\v2\x12.xstate.v1.MissingR\amissing\x12+\n" +
 	"\x05calls\x18\n" +
 	" \x01(\v2\x15.xstate.v1.CallsAgainR\x05calls\x12\x18\n" +
-	"\aseconds\x18\t \x01(\x01R\aseconds\"K\n" +
+	"\aseconds\x18\t \x01(\x01R\aseconds\"N\n" +
+	"\n" +
+	"ResultFlow\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\tR\x06result\x12(\n" +
+	"\x05given\x18\x02 \x03(\v2\x12.xstate.v1.PassageR\x05given\"K\n" +
 	"\bReverted\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x17\n" +
 	"\aby_call\x18\x02 \x01(\x05R\x06byCall\x12\x12\n" +
@@ -14197,7 +14731,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\awaiting\x18\b \x03(\tR\awaiting\x12\x17\n" +
 	"\anot_run\x18\x05 \x01(\x05R\x06notRun\x12\x14\n" +
 	"\x05edits\x18\x06 \x01(\x05R\x05edits\x12$\n" +
-	"\x04last\x18\a \x01(\v2\x10.xstate.v1.EntryR\x04last\"B\n" +
+	"\x04last\x18\a \x01(\v2\x10.xstate.v1.EntryR\x04last\"h\n" +
+	"\n" +
+	"SourceFlow\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
+	"\x05words\x18\x02 \x01(\x05R\x05words\x12\x14\n" +
+	"\x05parts\x18\x03 \x01(\x05R\x05parts\x12\x16\n" +
+	"\x06status\x18\x04 \x01(\tR\x06status\"B\n" +
 	"\x04Span\x12&\n" +
 	"\x05first\x18\x01 \x01(\v2\x10.xstate.v1.EntryR\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x05R\x04last\"\xab\x01\n" +
@@ -14424,7 +14964,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 142)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 148)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),       // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),        // 1: xstate.v1.Aftermath
@@ -14446,356 +14986,369 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*CallAttempt)(nil),      // 17: xstate.v1.CallAttempt
 	(*CallDecision)(nil),     // 18: xstate.v1.CallDecision
 	(*CallError)(nil),        // 19: xstate.v1.CallError
-	(*CallRow)(nil),          // 20: xstate.v1.CallRow
-	(*CallSketch)(nil),       // 21: xstate.v1.CallSketch
-	(*CallToolCost)(nil),     // 22: xstate.v1.CallToolCost
-	(*CallTotal)(nil),        // 23: xstate.v1.CallTotal
-	(*CallUndo)(nil),         // 24: xstate.v1.CallUndo
-	(*Calls)(nil),            // 25: xstate.v1.Calls
-	(*CallsAgain)(nil),       // 26: xstate.v1.CallsAgain
-	(*CallsSummary)(nil),     // 27: xstate.v1.CallsSummary
-	(*Candidate)(nil),        // 28: xstate.v1.Candidate
-	(*CheckView)(nil),        // 29: xstate.v1.CheckView
-	(*Clash)(nil),            // 30: xstate.v1.Clash
-	(*Conflict)(nil),         // 31: xstate.v1.Conflict
-	(*Counts)(nil),           // 32: xstate.v1.Counts
-	(*Coverage)(nil),         // 33: xstate.v1.Coverage
-	(*Decision)(nil),         // 34: xstate.v1.Decision
-	(*Denial)(nil),           // 35: xstate.v1.Denial
-	(*Dependent)(nil),        // 36: xstate.v1.Dependent
-	(*Deviation)(nil),        // 37: xstate.v1.Deviation
-	(*Diff)(nil),             // 38: xstate.v1.Diff
-	(*Difference)(nil),       // 39: xstate.v1.Difference
-	(*Divergence)(nil),       // 40: xstate.v1.Divergence
-	(*Edit)(nil),             // 41: xstate.v1.Edit
-	(*EditedFile)(nil),       // 42: xstate.v1.EditedFile
-	(*Ended)(nil),            // 43: xstate.v1.Ended
-	(*Entry)(nil),            // 44: xstate.v1.Entry
-	(*Error)(nil),            // 45: xstate.v1.Error
-	(*Event)(nil),            // 46: xstate.v1.Event
-	(*Evidence)(nil),         // 47: xstate.v1.Evidence
-	(*EvidenceInput)(nil),    // 48: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),     // 49: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),    // 50: xstate.v1.EvidencePatch
-	(*Exec)(nil),             // 51: xstate.v1.Exec
-	(*ExecBlock)(nil),        // 52: xstate.v1.ExecBlock
-	(*ExecError)(nil),        // 53: xstate.v1.ExecError
-	(*ExecFile)(nil),         // 54: xstate.v1.ExecFile
-	(*Exercised)(nil),        // 55: xstate.v1.Exercised
-	(*Fork)(nil),             // 56: xstate.v1.Fork
-	(*ForkPoint)(nil),        // 57: xstate.v1.ForkPoint
-	(*Frame)(nil),            // 58: xstate.v1.Frame
-	(*Log)(nil),              // 59: xstate.v1.Log
-	(*LogStep)(nil),          // 60: xstate.v1.LogStep
-	(*Loop)(nil),             // 61: xstate.v1.Loop
-	(*Lost)(nil),             // 62: xstate.v1.Lost
-	(*Missing)(nil),          // 63: xstate.v1.Missing
-	(*Need)(nil),             // 64: xstate.v1.Need
-	(*NodeCounts)(nil),       // 65: xstate.v1.NodeCounts
-	(*NodeReason)(nil),       // 66: xstate.v1.NodeReason
-	(*NodeView)(nil),         // 67: xstate.v1.NodeView
-	(*OtherAnswer)(nil),      // 68: xstate.v1.OtherAnswer
-	(*Output)(nil),           // 69: xstate.v1.Output
-	(*Patch)(nil),            // 70: xstate.v1.Patch
-	(*PatchEdit)(nil),        // 71: xstate.v1.PatchEdit
-	(*PatchText)(nil),        // 72: xstate.v1.PatchText
-	(*PatchView)(nil),        // 73: xstate.v1.PatchView
-	(*Placement)(nil),        // 74: xstate.v1.Placement
-	(*Plan)(nil),             // 75: xstate.v1.Plan
-	(*PlanBlock)(nil),        // 76: xstate.v1.PlanBlock
-	(*PlanNode)(nil),         // 77: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),      // 78: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),       // 79: xstate.v1.PrivateRun
-	(*Query)(nil),            // 80: xstate.v1.Query
-	(*QueryBlock)(nil),       // 81: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),      // 82: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil),  // 83: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),       // 84: xstate.v1.QueryPatch
-	(*QueryPath)(nil),        // 85: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),      // 86: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil),  // 87: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),       // 88: xstate.v1.QueryValue
-	(*QueryVersion)(nil),     // 89: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),    // 90: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),       // 91: xstate.v1.QueryWhere
-	(*RanBlock)(nil),         // 92: xstate.v1.RanBlock
-	(*Reason)(nil),           // 93: xstate.v1.Reason
-	(*ReferenceView)(nil),    // 94: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),    // 95: xstate.v1.RefreshedCall
-	(*Repeat)(nil),           // 96: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),   // 97: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),       // 98: xstate.v1.Repetition
-	(*Replay)(nil),           // 99: xstate.v1.Replay
-	(*Reverted)(nil),         // 100: xstate.v1.Reverted
-	(*Rollback)(nil),         // 101: xstate.v1.Rollback
-	(*Run)(nil),              // 102: xstate.v1.Run
-	(*RunReport)(nil),        // 103: xstate.v1.RunReport
-	(*RunSummary)(nil),       // 104: xstate.v1.RunSummary
-	(*ServedNode)(nil),       // 105: xstate.v1.ServedNode
-	(*SessionStatus)(nil),    // 106: xstate.v1.SessionStatus
-	(*Span)(nil),             // 107: xstate.v1.Span
-	(*StaleCall)(nil),        // 108: xstate.v1.StaleCall
-	(*Status)(nil),           // 109: xstate.v1.Status
-	(*StepPlacement)(nil),    // 110: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),        // 111: xstate.v1.SymbolUse
-	(*Symbols)(nil),          // 112: xstate.v1.Symbols
-	(*Testing)(nil),          // 113: xstate.v1.Testing
-	(*TextEdit)(nil),         // 114: xstate.v1.TextEdit
-	(*Undo)(nil),             // 115: xstate.v1.Undo
-	(*UndoStep)(nil),         // 116: xstate.v1.UndoStep
-	(*Usage)(nil),            // 117: xstate.v1.Usage
-	(*ValueArray)(nil),       // 118: xstate.v1.ValueArray
-	(*ValueChange)(nil),      // 119: xstate.v1.ValueChange
-	(*ValueColumn)(nil),      // 120: xstate.v1.ValueColumn
-	(*ValueCount)(nil),       // 121: xstate.v1.ValueCount
-	(*ValueDescription)(nil), // 122: xstate.v1.ValueDescription
-	(*ValueHistogram)(nil),   // 123: xstate.v1.ValueHistogram
-	(*ValueImage)(nil),       // 124: xstate.v1.ValueImage
-	(*ValueInfo)(nil),        // 125: xstate.v1.ValueInfo
-	(*ValueItem)(nil),        // 126: xstate.v1.ValueItem
-	(*ValueRow)(nil),         // 127: xstate.v1.ValueRow
-	(*ValueTable)(nil),       // 128: xstate.v1.ValueTable
-	(*ValueTree)(nil),        // 129: xstate.v1.ValueTree
-	(*Variation)(nil),        // 130: xstate.v1.Variation
-	(*Verification)(nil),     // 131: xstate.v1.Verification
-	(*Verified)(nil),         // 132: xstate.v1.Verified
-	(*Verify)(nil),           // 133: xstate.v1.Verify
-	(*VersionView)(nil),      // 134: xstate.v1.VersionView
-	(*Via)(nil),              // 135: xstate.v1.Via
-	(*Volatile)(nil),         // 136: xstate.v1.Volatile
-	(*WaitingCall)(nil),      // 137: xstate.v1.WaitingCall
-	(*Why)(nil),              // 138: xstate.v1.Why
-	nil,                      // 139: xstate.v1.Event.BlocksEntry
-	nil,                      // 140: xstate.v1.Output.DataEntry
-	nil,                      // 141: xstate.v1.Output.MetadataEntry
-	(*structpb.Value)(nil),   // 142: google.protobuf.Value
-	(*structpb.Struct)(nil),  // 143: google.protobuf.Struct
+	(*CallFlow)(nil),         // 20: xstate.v1.CallFlow
+	(*CallRow)(nil),          // 21: xstate.v1.CallRow
+	(*CallSketch)(nil),       // 22: xstate.v1.CallSketch
+	(*CallToolCost)(nil),     // 23: xstate.v1.CallToolCost
+	(*CallTotal)(nil),        // 24: xstate.v1.CallTotal
+	(*CallUndo)(nil),         // 25: xstate.v1.CallUndo
+	(*Calls)(nil),            // 26: xstate.v1.Calls
+	(*CallsAgain)(nil),       // 27: xstate.v1.CallsAgain
+	(*CallsSummary)(nil),     // 28: xstate.v1.CallsSummary
+	(*Candidate)(nil),        // 29: xstate.v1.Candidate
+	(*CheckView)(nil),        // 30: xstate.v1.CheckView
+	(*Clash)(nil),            // 31: xstate.v1.Clash
+	(*Conflict)(nil),         // 32: xstate.v1.Conflict
+	(*Counts)(nil),           // 33: xstate.v1.Counts
+	(*Coverage)(nil),         // 34: xstate.v1.Coverage
+	(*Decision)(nil),         // 35: xstate.v1.Decision
+	(*Denial)(nil),           // 36: xstate.v1.Denial
+	(*Dependent)(nil),        // 37: xstate.v1.Dependent
+	(*Deviation)(nil),        // 38: xstate.v1.Deviation
+	(*Diff)(nil),             // 39: xstate.v1.Diff
+	(*Difference)(nil),       // 40: xstate.v1.Difference
+	(*Divergence)(nil),       // 41: xstate.v1.Divergence
+	(*Edit)(nil),             // 42: xstate.v1.Edit
+	(*EditedFile)(nil),       // 43: xstate.v1.EditedFile
+	(*Ended)(nil),            // 44: xstate.v1.Ended
+	(*Entry)(nil),            // 45: xstate.v1.Entry
+	(*Error)(nil),            // 46: xstate.v1.Error
+	(*Event)(nil),            // 47: xstate.v1.Event
+	(*Evidence)(nil),         // 48: xstate.v1.Evidence
+	(*EvidenceInput)(nil),    // 49: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),     // 50: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),    // 51: xstate.v1.EvidencePatch
+	(*Exec)(nil),             // 52: xstate.v1.Exec
+	(*ExecBlock)(nil),        // 53: xstate.v1.ExecBlock
+	(*ExecError)(nil),        // 54: xstate.v1.ExecError
+	(*ExecFile)(nil),         // 55: xstate.v1.ExecFile
+	(*Exercised)(nil),        // 56: xstate.v1.Exercised
+	(*Finding)(nil),          // 57: xstate.v1.Finding
+	(*Flow)(nil),             // 58: xstate.v1.Flow
+	(*Fork)(nil),             // 59: xstate.v1.Fork
+	(*ForkPoint)(nil),        // 60: xstate.v1.ForkPoint
+	(*Frame)(nil),            // 61: xstate.v1.Frame
+	(*Log)(nil),              // 62: xstate.v1.Log
+	(*LogStep)(nil),          // 63: xstate.v1.LogStep
+	(*Loop)(nil),             // 64: xstate.v1.Loop
+	(*Lost)(nil),             // 65: xstate.v1.Lost
+	(*Missing)(nil),          // 66: xstate.v1.Missing
+	(*Need)(nil),             // 67: xstate.v1.Need
+	(*NodeCounts)(nil),       // 68: xstate.v1.NodeCounts
+	(*NodeReason)(nil),       // 69: xstate.v1.NodeReason
+	(*NodeView)(nil),         // 70: xstate.v1.NodeView
+	(*OtherAnswer)(nil),      // 71: xstate.v1.OtherAnswer
+	(*Output)(nil),           // 72: xstate.v1.Output
+	(*Passage)(nil),          // 73: xstate.v1.Passage
+	(*Patch)(nil),            // 74: xstate.v1.Patch
+	(*PatchEdit)(nil),        // 75: xstate.v1.PatchEdit
+	(*PatchText)(nil),        // 76: xstate.v1.PatchText
+	(*PatchView)(nil),        // 77: xstate.v1.PatchView
+	(*Placement)(nil),        // 78: xstate.v1.Placement
+	(*Plan)(nil),             // 79: xstate.v1.Plan
+	(*PlanBlock)(nil),        // 80: xstate.v1.PlanBlock
+	(*PlanNode)(nil),         // 81: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),      // 82: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),       // 83: xstate.v1.PrivateRun
+	(*Query)(nil),            // 84: xstate.v1.Query
+	(*QueryBlock)(nil),       // 85: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),      // 86: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil),  // 87: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),       // 88: xstate.v1.QueryPatch
+	(*QueryPath)(nil),        // 89: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),      // 90: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil),  // 91: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),       // 92: xstate.v1.QueryValue
+	(*QueryVersion)(nil),     // 93: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),    // 94: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),       // 95: xstate.v1.QueryWhere
+	(*RanBlock)(nil),         // 96: xstate.v1.RanBlock
+	(*Reason)(nil),           // 97: xstate.v1.Reason
+	(*ReferenceView)(nil),    // 98: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),    // 99: xstate.v1.RefreshedCall
+	(*Repeat)(nil),           // 100: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),   // 101: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),       // 102: xstate.v1.Repetition
+	(*Replay)(nil),           // 103: xstate.v1.Replay
+	(*ResultFlow)(nil),       // 104: xstate.v1.ResultFlow
+	(*Reverted)(nil),         // 105: xstate.v1.Reverted
+	(*Rollback)(nil),         // 106: xstate.v1.Rollback
+	(*Run)(nil),              // 107: xstate.v1.Run
+	(*RunReport)(nil),        // 108: xstate.v1.RunReport
+	(*RunSummary)(nil),       // 109: xstate.v1.RunSummary
+	(*ServedNode)(nil),       // 110: xstate.v1.ServedNode
+	(*SessionStatus)(nil),    // 111: xstate.v1.SessionStatus
+	(*SourceFlow)(nil),       // 112: xstate.v1.SourceFlow
+	(*Span)(nil),             // 113: xstate.v1.Span
+	(*StaleCall)(nil),        // 114: xstate.v1.StaleCall
+	(*Status)(nil),           // 115: xstate.v1.Status
+	(*StepPlacement)(nil),    // 116: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),        // 117: xstate.v1.SymbolUse
+	(*Symbols)(nil),          // 118: xstate.v1.Symbols
+	(*Testing)(nil),          // 119: xstate.v1.Testing
+	(*TextEdit)(nil),         // 120: xstate.v1.TextEdit
+	(*Undo)(nil),             // 121: xstate.v1.Undo
+	(*UndoStep)(nil),         // 122: xstate.v1.UndoStep
+	(*Usage)(nil),            // 123: xstate.v1.Usage
+	(*ValueArray)(nil),       // 124: xstate.v1.ValueArray
+	(*ValueChange)(nil),      // 125: xstate.v1.ValueChange
+	(*ValueColumn)(nil),      // 126: xstate.v1.ValueColumn
+	(*ValueCount)(nil),       // 127: xstate.v1.ValueCount
+	(*ValueDescription)(nil), // 128: xstate.v1.ValueDescription
+	(*ValueHistogram)(nil),   // 129: xstate.v1.ValueHistogram
+	(*ValueImage)(nil),       // 130: xstate.v1.ValueImage
+	(*ValueInfo)(nil),        // 131: xstate.v1.ValueInfo
+	(*ValueItem)(nil),        // 132: xstate.v1.ValueItem
+	(*ValueRow)(nil),         // 133: xstate.v1.ValueRow
+	(*ValueTable)(nil),       // 134: xstate.v1.ValueTable
+	(*ValueTree)(nil),        // 135: xstate.v1.ValueTree
+	(*Variation)(nil),        // 136: xstate.v1.Variation
+	(*Verification)(nil),     // 137: xstate.v1.Verification
+	(*Verified)(nil),         // 138: xstate.v1.Verified
+	(*Verify)(nil),           // 139: xstate.v1.Verify
+	(*VersionView)(nil),      // 140: xstate.v1.VersionView
+	(*Via)(nil),              // 141: xstate.v1.Via
+	(*Volatile)(nil),         // 142: xstate.v1.Volatile
+	(*WaitingCall)(nil),      // 143: xstate.v1.WaitingCall
+	(*Why)(nil),              // 144: xstate.v1.Why
+	nil,                      // 145: xstate.v1.Event.BlocksEntry
+	nil,                      // 146: xstate.v1.Output.DataEntry
+	nil,                      // 147: xstate.v1.Output.MetadataEntry
+	(*structpb.Value)(nil),   // 148: google.protobuf.Value
+	(*structpb.Struct)(nil),  // 149: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	125, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	62,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	97,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	131, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	65,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	101, // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	142, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	142, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	148, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	148, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	137, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	143, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	94,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	143, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	67,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	98,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	149, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	93,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	65,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	35,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	69,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	119, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	93,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	97,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	54,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	68,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	36,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	72,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	125, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	97,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	143, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	142, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	142, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	149, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	70,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	72,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	54,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	148, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	148, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	137, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	143, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
-	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
+	25,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	142, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	142, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
-	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	137, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
-	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	117, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
-	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	142, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
-	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
-	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
-	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	117, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
-	117, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	117, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	95,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	108, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	55,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	30,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	135, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	143, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	104, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	131, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	113, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	3,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	98,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	114, // 64: xstate.v1.Entry.text:type_name -> xstate.v1.TextEdit
-	110, // 65: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 66: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	8,   // 67: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	28,  // 68: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	31,  // 69: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	139, // 70: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
-	69,  // 71: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	45,  // 72: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	51,  // 73: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	102, // 74: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	142, // 75: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 76: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	49,  // 77: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	48,  // 78: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	50,  // 79: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	44,  // 80: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	29,  // 81: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	33,  // 82: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	21,  // 83: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	135, // 84: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	93,  // 85: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 86: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 87: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	44,  // 88: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	34,  // 89: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	53,  // 90: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	35,  // 91: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	52,  // 92: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	54,  // 93: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	137, // 94: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	61,  // 95: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	27,  // 96: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
-	93,  // 97: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 98: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	35,  // 99: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	137, // 100: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	58,  // 101: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	57,  // 102: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	60,  // 103: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	143, // 104: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	104, // 105: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	57,  // 106: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	131, // 107: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	113, // 108: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	3,   // 109: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	98,  // 110: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	114, // 111: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
-	110, // 112: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 113: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	8,   // 114: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	125, // 115: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	135, // 116: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	93,  // 117: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	125, // 118: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	125, // 119: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	93,  // 120: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 121: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 122: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	142, // 123: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	140, // 124: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	141, // 125: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
-	71,  // 126: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	72,  // 127: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
-	74,  // 128: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	96,  // 129: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	102, // 130: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	75,  // 131: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	44,  // 132: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	92,  // 133: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	112, // 134: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 135: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	78,  // 136: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	76,  // 137: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	42,  // 138: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	108, // 139: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	61,  // 140: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	37,  // 141: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	62,  // 142: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	97,  // 143: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	93,  // 144: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 145: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	77,  // 146: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	93,  // 147: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	112, // 148: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	44,  // 149: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	15,  // 150: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	44,  // 151: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	15,  // 152: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	15,  // 153: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	36,  // 154: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	73,  // 155: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	111, // 156: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	111, // 157: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	15,  // 158: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	33,  // 159: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	122, // 160: xstate.v1.QueryValue.description:type_name -> xstate.v1.ValueDescription
-	134, // 161: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	136, // 162: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 163: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 164: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	44,  // 165: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	93,  // 166: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	103, // 167: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	40,  // 168: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	63,  // 169: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	26,  // 170: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	20,  // 171: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	20,  // 172: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	100, // 173: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	41,  // 174: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 175: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	132, // 176: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	137, // 177: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	79,  // 178: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	61,  // 179: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	27,  // 180: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	105, // 181: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	40,  // 182: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	32,  // 183: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	32,  // 184: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	43,  // 185: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	44,  // 186: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	44,  // 187: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	106, // 188: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	125, // 189: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	116, // 190: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 191: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	20,  // 192: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	20,  // 193: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	100, // 194: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	121, // 195: xstate.v1.ValueArray.common:type_name -> xstate.v1.ValueCount
-	123, // 196: xstate.v1.ValueArray.histogram:type_name -> xstate.v1.ValueHistogram
-	127, // 197: xstate.v1.ValueArray.cells:type_name -> xstate.v1.ValueRow
-	125, // 198: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	125, // 199: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	121, // 200: xstate.v1.ValueColumn.common:type_name -> xstate.v1.ValueCount
-	123, // 201: xstate.v1.ValueColumn.histogram:type_name -> xstate.v1.ValueHistogram
-	128, // 202: xstate.v1.ValueDescription.table:type_name -> xstate.v1.ValueTable
-	118, // 203: xstate.v1.ValueDescription.array:type_name -> xstate.v1.ValueArray
-	129, // 204: xstate.v1.ValueDescription.tree:type_name -> xstate.v1.ValueTree
-	124, // 205: xstate.v1.ValueDescription.image:type_name -> xstate.v1.ValueImage
-	126, // 206: xstate.v1.ValueItem.items:type_name -> xstate.v1.ValueItem
-	120, // 207: xstate.v1.ValueTable.columns:type_name -> xstate.v1.ValueColumn
-	127, // 208: xstate.v1.ValueTable.cells:type_name -> xstate.v1.ValueRow
-	126, // 209: xstate.v1.ValueTree.root:type_name -> xstate.v1.ValueItem
-	39,  // 210: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	39,  // 211: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 212: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	130, // 213: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	107, // 214: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	143, // 215: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	66,  // 216: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	66,  // 217: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	53,  // 218: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	219, // [219:219] is the sub-list for method output_type
-	219, // [219:219] is the sub-list for method input_type
-	219, // [219:219] is the sub-list for extension type_name
-	219, // [219:219] is the sub-list for extension extendee
-	0,   // [0:219] is the sub-list for field type_name
+	73,  // 36: xstate.v1.CallFlow.given:type_name -> xstate.v1.Passage
+	73,  // 37: xstate.v1.CallFlow.answer:type_name -> xstate.v1.Passage
+	148, // 38: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	148, // 39: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	19,  // 40: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
+	143, // 41: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	5,   // 42: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
+	123, // 43: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	5,   // 44: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
+	148, // 45: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	21,  // 46: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
+	24,  // 47: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
+	23,  // 48: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
+	123, // 49: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
+	123, // 50: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	123, // 51: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	99,  // 52: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	114, // 53: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	56,  // 54: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	31,  // 55: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	141, // 56: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	13,  // 57: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	71,  // 58: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
+	149, // 59: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	109, // 60: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	60,  // 61: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	137, // 62: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	119, // 63: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	3,   // 64: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	102, // 65: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	120, // 66: xstate.v1.Entry.text:type_name -> xstate.v1.TextEdit
+	116, // 67: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 68: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	8,   // 69: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	29,  // 70: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	32,  // 71: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	145, // 72: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
+	72,  // 73: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	46,  // 74: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	52,  // 75: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	107, // 76: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	148, // 77: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 78: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	50,  // 79: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	49,  // 80: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	51,  // 81: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	45,  // 82: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	30,  // 83: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	34,  // 84: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	22,  // 85: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	141, // 86: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	97,  // 87: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 88: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 89: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	45,  // 90: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	35,  // 91: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	54,  // 92: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	36,  // 93: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	53,  // 94: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	55,  // 95: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	143, // 96: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	64,  // 97: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	28,  // 98: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	97,  // 99: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	54,  // 100: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	36,  // 101: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	143, // 102: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	61,  // 103: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	20,  // 104: xstate.v1.Flow.calls:type_name -> xstate.v1.CallFlow
+	112, // 105: xstate.v1.Flow.sources:type_name -> xstate.v1.SourceFlow
+	104, // 106: xstate.v1.Flow.results:type_name -> xstate.v1.ResultFlow
+	57,  // 107: xstate.v1.Flow.findings:type_name -> xstate.v1.Finding
+	60,  // 108: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	63,  // 109: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	149, // 110: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	109, // 111: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	60,  // 112: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	137, // 113: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	119, // 114: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	3,   // 115: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	102, // 116: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	120, // 117: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
+	116, // 118: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 119: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	8,   // 120: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	131, // 121: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	141, // 122: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	97,  // 123: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	131, // 124: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	131, // 125: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	97,  // 126: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 127: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 128: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	148, // 129: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	146, // 130: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	147, // 131: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
+	75,  // 132: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	76,  // 133: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
+	78,  // 134: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	100, // 135: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	107, // 136: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	79,  // 137: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	45,  // 138: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	96,  // 139: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	118, // 140: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 141: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	82,  // 142: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	80,  // 143: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	43,  // 144: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	114, // 145: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	64,  // 146: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	38,  // 147: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	65,  // 148: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	101, // 149: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	97,  // 150: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	54,  // 151: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	81,  // 152: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	97,  // 153: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	118, // 154: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	45,  // 155: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 156: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	45,  // 157: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 158: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 159: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	37,  // 160: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	77,  // 161: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	117, // 162: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	117, // 163: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 164: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	34,  // 165: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	128, // 166: xstate.v1.QueryValue.description:type_name -> xstate.v1.ValueDescription
+	140, // 167: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	142, // 168: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 169: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 170: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	45,  // 171: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	97,  // 172: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	108, // 173: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	41,  // 174: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	66,  // 175: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	27,  // 176: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	73,  // 177: xstate.v1.ResultFlow.given:type_name -> xstate.v1.Passage
+	21,  // 178: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	21,  // 179: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	105, // 180: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	42,  // 181: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 182: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	138, // 183: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	143, // 184: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	83,  // 185: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	64,  // 186: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	28,  // 187: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	110, // 188: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	41,  // 189: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	33,  // 190: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	33,  // 191: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	44,  // 192: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	45,  // 193: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	45,  // 194: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	111, // 195: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	131, // 196: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	122, // 197: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 198: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	21,  // 199: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	21,  // 200: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	105, // 201: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	127, // 202: xstate.v1.ValueArray.common:type_name -> xstate.v1.ValueCount
+	129, // 203: xstate.v1.ValueArray.histogram:type_name -> xstate.v1.ValueHistogram
+	133, // 204: xstate.v1.ValueArray.cells:type_name -> xstate.v1.ValueRow
+	131, // 205: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	131, // 206: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	127, // 207: xstate.v1.ValueColumn.common:type_name -> xstate.v1.ValueCount
+	129, // 208: xstate.v1.ValueColumn.histogram:type_name -> xstate.v1.ValueHistogram
+	134, // 209: xstate.v1.ValueDescription.table:type_name -> xstate.v1.ValueTable
+	124, // 210: xstate.v1.ValueDescription.array:type_name -> xstate.v1.ValueArray
+	135, // 211: xstate.v1.ValueDescription.tree:type_name -> xstate.v1.ValueTree
+	130, // 212: xstate.v1.ValueDescription.image:type_name -> xstate.v1.ValueImage
+	132, // 213: xstate.v1.ValueItem.items:type_name -> xstate.v1.ValueItem
+	126, // 214: xstate.v1.ValueTable.columns:type_name -> xstate.v1.ValueColumn
+	133, // 215: xstate.v1.ValueTable.cells:type_name -> xstate.v1.ValueRow
+	132, // 216: xstate.v1.ValueTree.root:type_name -> xstate.v1.ValueItem
+	40,  // 217: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	40,  // 218: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 219: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	136, // 220: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	113, // 221: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	149, // 222: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	69,  // 223: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	69,  // 224: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	54,  // 225: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	226, // [226:226] is the sub-list for method output_type
+	226, // [226:226] is the sub-list for method input_type
+	226, // [226:226] is the sub-list for extension type_name
+	226, // [226:226] is the sub-list for extension extendee
+	0,   // [0:226] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -14804,18 +15357,18 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[51].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[102].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[118].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[120].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[52].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[107].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[124].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[126].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[132].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   142,
+			NumMessages:   148,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

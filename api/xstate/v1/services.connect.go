@@ -106,6 +106,8 @@ const (
 	AuditServiceReplayProcedure = "/xstate.v1.AuditService/Replay"
 	// AuditServiceVerifyProcedure is the fully-qualified name of the AuditService's Verify RPC.
 	AuditServiceVerifyProcedure = "/xstate.v1.AuditService/Verify"
+	// AuditServiceFlowProcedure is the fully-qualified name of the AuditService's Flow RPC.
+	AuditServiceFlowProcedure = "/xstate.v1.AuditService/Flow"
 	// AuditServiceEvidenceProcedure is the fully-qualified name of the AuditService's Evidence RPC.
 	AuditServiceEvidenceProcedure = "/xstate.v1.AuditService/Evidence"
 )
@@ -1008,6 +1010,8 @@ type AuditServiceClient interface {
 	Replay(context.Context, *connect.Request[ReplayRequest]) (*connect.Response[Replay], error)
 	// Verify executes a block several times from the same state, and reports what differs.
 	Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error)
+	// Flow says what reached the calls of a program, and what became of their answers.
+	Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error)
 	// Evidence tells what a result depends on: data, code, edits, agents, checks.
 	Evidence(context.Context, *connect.Request[EvidenceRequest]) (*connect.Response[Evidence], error)
 }
@@ -1035,6 +1039,13 @@ func NewAuditServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(auditServiceMethods.ByName("Verify")),
 			connect.WithClientOptions(opts...),
 		),
+		flow: connect.NewClient[FlowRequest, Flow](
+			httpClient,
+			baseURL+AuditServiceFlowProcedure,
+			connect.WithSchema(auditServiceMethods.ByName("Flow")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		evidence: connect.NewClient[EvidenceRequest, Evidence](
 			httpClient,
 			baseURL+AuditServiceEvidenceProcedure,
@@ -1049,6 +1060,7 @@ func NewAuditServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type auditServiceClient struct {
 	replay   *connect.Client[ReplayRequest, Replay]
 	verify   *connect.Client[VerifyRequest, Verify]
+	flow     *connect.Client[FlowRequest, Flow]
 	evidence *connect.Client[EvidenceRequest, Evidence]
 }
 
@@ -1062,6 +1074,11 @@ func (c *auditServiceClient) Verify(ctx context.Context, req *connect.Request[Ve
 	return c.verify.CallUnary(ctx, req)
 }
 
+// Flow calls xstate.v1.AuditService.Flow.
+func (c *auditServiceClient) Flow(ctx context.Context, req *connect.Request[FlowRequest]) (*connect.Response[Flow], error) {
+	return c.flow.CallUnary(ctx, req)
+}
+
 // Evidence calls xstate.v1.AuditService.Evidence.
 func (c *auditServiceClient) Evidence(ctx context.Context, req *connect.Request[EvidenceRequest]) (*connect.Response[Evidence], error) {
 	return c.evidence.CallUnary(ctx, req)
@@ -1073,6 +1090,8 @@ type AuditServiceHandler interface {
 	Replay(context.Context, *connect.Request[ReplayRequest]) (*connect.Response[Replay], error)
 	// Verify executes a block several times from the same state, and reports what differs.
 	Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error)
+	// Flow says what reached the calls of a program, and what became of their answers.
+	Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error)
 	// Evidence tells what a result depends on: data, code, edits, agents, checks.
 	Evidence(context.Context, *connect.Request[EvidenceRequest]) (*connect.Response[Evidence], error)
 }
@@ -1096,6 +1115,13 @@ func NewAuditServiceHandler(svc AuditServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(auditServiceMethods.ByName("Verify")),
 		connect.WithHandlerOptions(opts...),
 	)
+	auditServiceFlowHandler := connect.NewUnaryHandler(
+		AuditServiceFlowProcedure,
+		svc.Flow,
+		connect.WithSchema(auditServiceMethods.ByName("Flow")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	auditServiceEvidenceHandler := connect.NewUnaryHandler(
 		AuditServiceEvidenceProcedure,
 		svc.Evidence,
@@ -1109,6 +1135,8 @@ func NewAuditServiceHandler(svc AuditServiceHandler, opts ...connect.HandlerOpti
 			auditServiceReplayHandler.ServeHTTP(w, r)
 		case AuditServiceVerifyProcedure:
 			auditServiceVerifyHandler.ServeHTTP(w, r)
+		case AuditServiceFlowProcedure:
+			auditServiceFlowHandler.ServeHTTP(w, r)
 		case AuditServiceEvidenceProcedure:
 			auditServiceEvidenceHandler.ServeHTTP(w, r)
 		default:
@@ -1126,6 +1154,10 @@ func (UnimplementedAuditServiceHandler) Replay(context.Context, *connect.Request
 
 func (UnimplementedAuditServiceHandler) Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.AuditService.Verify is not implemented"))
+}
+
+func (UnimplementedAuditServiceHandler) Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.AuditService.Flow is not implemented"))
 }
 
 func (UnimplementedAuditServiceHandler) Evidence(context.Context, *connect.Request[EvidenceRequest]) (*connect.Response[Evidence], error) {

@@ -2954,6 +2954,82 @@ func (x *VerifyRequest) GetOrigin() *structpb.Struct {
 	return nil
 }
 
+type FlowRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	Call          int64                  `protobuf:"varint,3,opt,name=call,proto3" json:"call,omitempty"` // this call alone; 0: all
+	AtStep        *int32                 `protobuf:"varint,4,opt,name=at_step,json=atStep,proto3,oneof" json:"at_step,omitempty"`
+	At            string                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlowRequest) Reset() {
+	*x = FlowRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowRequest) ProtoMessage() {}
+
+func (x *FlowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowRequest.ProtoReflect.Descriptor instead.
+func (*FlowRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *FlowRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *FlowRequest) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
+func (x *FlowRequest) GetCall() int64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *FlowRequest) GetAtStep() int32 {
+	if x != nil && x.AtStep != nil {
+		return *x.AtStep
+	}
+	return 0
+}
+
+func (x *FlowRequest) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
 type EvidenceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -2967,7 +3043,7 @@ type EvidenceRequest struct {
 
 func (x *EvidenceRequest) Reset() {
 	*x = EvidenceRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	mi := &file_xstate_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3055,7 @@ func (x *EvidenceRequest) String() string {
 func (*EvidenceRequest) ProtoMessage() {}
 
 func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	mi := &file_xstate_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3068,7 @@ func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRequest.ProtoReflect.Descriptor instead.
 func (*EvidenceRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EvidenceRequest) GetSession() string {
@@ -3306,6 +3382,14 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x05times\x18\x04 \x01(\x05R\x05times\x12'\n" +
 	"\x0ftimeout_seconds\x18\x05 \x01(\x01R\x0etimeoutSeconds\x12/\n" +
 	"\x06origin\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06origin\"\x8d\x01\n" +
+	"\vFlowRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
+	"\x04call\x18\x03 \x01(\x03R\x04call\x12\x1c\n" +
+	"\aat_step\x18\x04 \x01(\x05H\x00R\x06atStep\x88\x01\x01\x12\x0e\n" +
+	"\x02at\x18\x05 \x01(\tR\x02atB\n" +
+	"\n" +
+	"\b_at_step\"\x8d\x01\n" +
 	"\x0fEvidenceRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x0e\n" +
@@ -3344,10 +3428,11 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x05Value\x12\x17.xstate.v1.ValueRequest\x1a\x15.xstate.v1.QueryValue\"\x03\x90\x02\x01\x129\n" +
 	"\aHistory\x12\x19.xstate.v1.HistoryRequest\x1a\x0e.xstate.v1.Log\"\x03\x90\x02\x01\x12=\n" +
 	"\x04Show\x12\x16.xstate.v1.ShowRequest\x1a\x18.xstate.v1.QueryResponse\"\x03\x90\x02\x01\x124\n" +
-	"\x04Diff\x12\x16.xstate.v1.DiffRequest\x1a\x0f.xstate.v1.Diff\"\x03\x90\x02\x012\xbe\x01\n" +
+	"\x04Diff\x12\x16.xstate.v1.DiffRequest\x1a\x0f.xstate.v1.Diff\"\x03\x90\x02\x012\xf4\x01\n" +
 	"\fAuditService\x125\n" +
 	"\x06Replay\x12\x18.xstate.v1.ReplayRequest\x1a\x11.xstate.v1.Replay\x125\n" +
-	"\x06Verify\x12\x18.xstate.v1.VerifyRequest\x1a\x11.xstate.v1.Verify\x12@\n" +
+	"\x06Verify\x12\x18.xstate.v1.VerifyRequest\x1a\x11.xstate.v1.Verify\x124\n" +
+	"\x04Flow\x12\x16.xstate.v1.FlowRequest\x1a\x0f.xstate.v1.Flow\"\x03\x90\x02\x01\x12@\n" +
 	"\bEvidence\x12\x1a.xstate.v1.EvidenceRequest\x1a\x13.xstate.v1.Evidence\"\x03\x90\x02\x01B8Z6github.com/xstate-engine/xstate/api/xstate/v1;xstatev1b\x06proto3"
 
 var (
@@ -3362,7 +3447,7 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_services_proto_rawDescData
 }
 
-var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_xstate_v1_services_proto_goTypes = []any{
 	(*ListRequest)(nil),        // 0: xstate.v1.ListRequest
 	(*GetRequest)(nil),         // 1: xstate.v1.GetRequest
@@ -3395,79 +3480,81 @@ var file_xstate_v1_services_proto_goTypes = []any{
 	(*DiffRequest)(nil),        // 28: xstate.v1.DiffRequest
 	(*ReplayRequest)(nil),      // 29: xstate.v1.ReplayRequest
 	(*VerifyRequest)(nil),      // 30: xstate.v1.VerifyRequest
-	(*EvidenceRequest)(nil),    // 31: xstate.v1.EvidenceRequest
-	nil,                        // 32: xstate.v1.ExecRequest.EnvironEntry
-	nil,                        // 33: xstate.v1.RunRequest.EnvironEntry
-	nil,                        // 34: xstate.v1.EditRequest.EnvironEntry
-	nil,                        // 35: xstate.v1.PlanRequest.EnvironEntry
-	nil,                        // 36: xstate.v1.ValueRequest.EnvironEntry
-	(*structpb.Struct)(nil),    // 37: google.protobuf.Struct
-	(*structpb.Value)(nil),     // 38: google.protobuf.Value
-	(*Query)(nil),              // 39: xstate.v1.Query
-	(*QueryBlock)(nil),         // 40: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),        // 41: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),    // 42: xstate.v1.QueryDependents
-	(*QueryPath)(nil),          // 43: xstate.v1.QueryPath
-	(*QueryVersion)(nil),       // 44: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),         // 45: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),        // 46: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),    // 47: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),      // 48: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),         // 49: xstate.v1.QueryWhere
-	(*Status)(nil),             // 50: xstate.v1.Status
-	(*Exec)(nil),               // 51: xstate.v1.Exec
-	(*Event)(nil),              // 52: xstate.v1.Event
-	(*Run)(nil),                // 53: xstate.v1.Run
-	(*Patch)(nil),              // 54: xstate.v1.Patch
-	(*Undo)(nil),               // 55: xstate.v1.Undo
-	(*Rollback)(nil),           // 56: xstate.v1.Rollback
-	(*Fork)(nil),               // 57: xstate.v1.Fork
-	(*Calls)(nil),              // 58: xstate.v1.Calls
-	(*Call)(nil),               // 59: xstate.v1.Call
-	(*Approve)(nil),            // 60: xstate.v1.Approve
-	(*Plan)(nil),               // 61: xstate.v1.Plan
-	(*Why)(nil),                // 62: xstate.v1.Why
-	(*QueryValue)(nil),         // 63: xstate.v1.QueryValue
-	(*Log)(nil),                // 64: xstate.v1.Log
-	(*Diff)(nil),               // 65: xstate.v1.Diff
-	(*Replay)(nil),             // 66: xstate.v1.Replay
-	(*Verify)(nil),             // 67: xstate.v1.Verify
-	(*Evidence)(nil),           // 68: xstate.v1.Evidence
+	(*FlowRequest)(nil),        // 31: xstate.v1.FlowRequest
+	(*EvidenceRequest)(nil),    // 32: xstate.v1.EvidenceRequest
+	nil,                        // 33: xstate.v1.ExecRequest.EnvironEntry
+	nil,                        // 34: xstate.v1.RunRequest.EnvironEntry
+	nil,                        // 35: xstate.v1.EditRequest.EnvironEntry
+	nil,                        // 36: xstate.v1.PlanRequest.EnvironEntry
+	nil,                        // 37: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),    // 38: google.protobuf.Struct
+	(*structpb.Value)(nil),     // 39: google.protobuf.Value
+	(*Query)(nil),              // 40: xstate.v1.Query
+	(*QueryBlock)(nil),         // 41: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),        // 42: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),    // 43: xstate.v1.QueryDependents
+	(*QueryPath)(nil),          // 44: xstate.v1.QueryPath
+	(*QueryVersion)(nil),       // 45: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),         // 46: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),        // 47: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),    // 48: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),      // 49: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),         // 50: xstate.v1.QueryWhere
+	(*Status)(nil),             // 51: xstate.v1.Status
+	(*Exec)(nil),               // 52: xstate.v1.Exec
+	(*Event)(nil),              // 53: xstate.v1.Event
+	(*Run)(nil),                // 54: xstate.v1.Run
+	(*Patch)(nil),              // 55: xstate.v1.Patch
+	(*Undo)(nil),               // 56: xstate.v1.Undo
+	(*Rollback)(nil),           // 57: xstate.v1.Rollback
+	(*Fork)(nil),               // 58: xstate.v1.Fork
+	(*Calls)(nil),              // 59: xstate.v1.Calls
+	(*Call)(nil),               // 60: xstate.v1.Call
+	(*Approve)(nil),            // 61: xstate.v1.Approve
+	(*Plan)(nil),               // 62: xstate.v1.Plan
+	(*Why)(nil),                // 63: xstate.v1.Why
+	(*QueryValue)(nil),         // 64: xstate.v1.QueryValue
+	(*Log)(nil),                // 65: xstate.v1.Log
+	(*Diff)(nil),               // 66: xstate.v1.Diff
+	(*Replay)(nil),             // 67: xstate.v1.Replay
+	(*Verify)(nil),             // 68: xstate.v1.Verify
+	(*Flow)(nil),               // 69: xstate.v1.Flow
+	(*Evidence)(nil),           // 70: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
-	37, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
-	32, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
+	38, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
+	33, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
 	3,  // 2: xstate.v1.ExecRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 3: xstate.v1.ExecRequest.models:type_name -> xstate.v1.ToolDefinition
-	37, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
-	38, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
-	37, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
-	33, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
+	38, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
+	39, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
+	38, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
+	34, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
 	3,  // 8: xstate.v1.RunRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 9: xstate.v1.RunRequest.models:type_name -> xstate.v1.ToolDefinition
 	9,  // 10: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
-	37, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
-	34, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
-	37, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
-	37, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
-	37, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
-	35, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
+	38, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
+	35, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
+	38, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
+	38, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
+	38, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
+	36, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
 	22, // 17: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
-	39, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
-	40, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
-	41, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
-	42, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
-	42, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
-	43, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
-	44, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
-	45, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
-	46, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
-	47, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
-	48, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
-	49, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
-	36, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
+	40, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
+	41, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
+	42, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
+	43, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
+	43, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
+	44, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
+	45, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
+	46, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
+	47, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
+	48, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
+	49, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
+	50, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
+	37, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
 	25, // 31: xstate.v1.ValueRequest.place:type_name -> xstate.v1.ValuePlace
-	37, // 32: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
+	38, // 32: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
 	0,  // 33: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
 	1,  // 34: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
 	2,  // 35: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
@@ -3493,35 +3580,37 @@ var file_xstate_v1_services_proto_depIdxs = []int32{
 	28, // 55: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
 	29, // 56: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
 	30, // 57: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
-	31, // 58: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
-	50, // 59: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
-	50, // 60: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
-	51, // 61: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
-	52, // 62: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
-	53, // 63: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
-	52, // 64: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
-	6,  // 65: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
-	8,  // 66: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
-	54, // 67: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
-	55, // 68: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
-	56, // 69: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
-	57, // 70: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	58, // 71: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
-	59, // 72: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
-	60, // 73: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
-	18, // 74: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
-	61, // 75: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
-	62, // 76: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
-	23, // 77: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
-	63, // 78: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
-	64, // 79: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
-	23, // 80: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
-	65, // 81: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
-	66, // 82: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
-	67, // 83: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
-	68, // 84: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
-	59, // [59:85] is the sub-list for method output_type
-	33, // [33:59] is the sub-list for method input_type
+	31, // 58: xstate.v1.AuditService.Flow:input_type -> xstate.v1.FlowRequest
+	32, // 59: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
+	51, // 60: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
+	51, // 61: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
+	52, // 62: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
+	53, // 63: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
+	54, // 64: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
+	53, // 65: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
+	6,  // 66: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
+	8,  // 67: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
+	55, // 68: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
+	56, // 69: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
+	57, // 70: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
+	58, // 71: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
+	59, // 72: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
+	60, // 73: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
+	61, // 74: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
+	18, // 75: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
+	62, // 76: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
+	63, // 77: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
+	23, // 78: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
+	64, // 79: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
+	65, // 80: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
+	23, // 81: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
+	66, // 82: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
+	67, // 83: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
+	68, // 84: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
+	69, // 85: xstate.v1.AuditService.Flow:output_type -> xstate.v1.Flow
+	70, // 86: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
+	60, // [60:87] is the sub-list for method output_type
+	33, // [33:60] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -3572,13 +3661,14 @@ func file_xstate_v1_services_proto_init() {
 	file_xstate_v1_services_proto_msgTypes[24].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[26].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[31].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_services_proto_rawDesc), len(file_xstate_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

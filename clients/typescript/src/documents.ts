@@ -239,6 +239,21 @@ export interface CallError {
   hint?: string;
 }
 
+export interface CallFlow {
+  call: number;
+  kind: string;
+  tool: string;
+  text: string;
+  block: string;
+  node: string;
+  line?: number;
+  given: Passage[];
+  may?: string[];
+  never?: string[];
+  unseen: string[];
+  answer: Passage[];
+}
+
 export interface CallRow {
   call: number;
   state: string;
@@ -655,6 +670,24 @@ export interface Exercised {
   content?: string;
 }
 
+export interface Finding {
+  code: string;
+  text: string;
+  calls: number[];
+  blocks: string[];
+  sources: string[];
+}
+
+export interface Flow {
+  version: number;
+  session: string;
+  step: number;
+  calls: CallFlow[];
+  sources: SourceFlow[];
+  results: ResultFlow[];
+  findings: Finding[];
+}
+
 export interface Fork {
   version: number;
   session: string;
@@ -787,6 +820,14 @@ export interface Output {
   display_id?: string;
   wait?: boolean;
   dropped?: number;
+}
+
+export interface Passage {
+  source: string;
+  share: number;
+  parts?: string[];
+  through?: string[];
+  cut?: number;
 }
 
 export interface Patch {
@@ -1074,6 +1115,11 @@ export interface Replay {
   seconds: number;
 }
 
+export interface ResultFlow {
+  result: string;
+  given: Passage[];
+}
+
 export interface Reverted {
   call: number;
   by_call: number;
@@ -1169,6 +1215,13 @@ export interface SessionStatus {
   not_run?: number;
   edits?: number;
   last: Entry;
+}
+
+export interface SourceFlow {
+  source: string;
+  words: number;
+  parts: number;
+  status: string;
 }
 
 export interface Span {

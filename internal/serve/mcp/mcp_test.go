@@ -81,8 +81,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(list.Tools); n != 13 {
-		t.Errorf("there are %d tools, want 13", n)
+	if n := len(list.Tools); n != 14 {
+		t.Errorf("there are %d tools, want 14", n)
 	}
 	for _, x := range list.Tools {
 		a := x.Annotations

@@ -26,6 +26,31 @@ func historyReply(d *api.Log) *reply {
 	return r
 }
 
+// flowReply says what reached each call, and what to look at.
+func flowReply(d *api.Flow) *reply {
+	r := &reply{}
+	for _, x := range d.Findings {
+		r.line("%s: %s", x.Code, x.Text)
+	}
+	if len(d.Findings) == 0 {
+		r.line("nothing was left out, given twice, cut or dropped, as far as words show")
+	}
+	for i := range d.Calls {
+		c := &d.Calls[i]
+		r.line("call %d, %s of %s", c.ID, c.Tool, c.Node)
+		for _, p := range c.Given {
+			r.line("  was given %s", p.Text())
+		}
+		for _, name := range c.Unseen {
+			r.line("  was not given %s, on which what it was given depends", name)
+		}
+		for _, p := range c.Answer {
+			r.line("  its answer is in %s", p.Text())
+		}
+	}
+	return r
+}
+
 // undoReply says what was taken back.
 func undoReply(d *api.Undo) *reply {
 	r := &reply{}

@@ -195,6 +195,26 @@ var tools = []*tool{
 		},
 	},
 	{
+		name: "flow", title: "Follow texts through calls",
+		about: "Show what reached each call of a tool or model, by its words: files and earlier answers, to the " +
+			"part; where its answer went; and what to look at: parts that no call was given, two calls with one " +
+			"part, texts that were cut, answers that were dropped.",
+		arguments: []argument{
+			ofSession,
+			{name: "call", kind: integer, about: "this call alone, with all that may have reached it (default: all)"},
+			atStep,
+		},
+		readOnly: true, idempotent: true,
+		documents: []any{api.Flow{}},
+		request: func(in *input) (request, *api.Error) {
+			ask := &verb.Flow{InSession: in.about(), Moment: in.moment()}
+			if n := in.number("call"); n != nil {
+				ask.Call = state.CallID(*n)
+			}
+			return request{read: as(flowReply), ask: ask}, nil
+		},
+	},
+	{
 		name: "history", title: "List the steps",
 		about: "List the steps of a session, newest first: edits with their author and reason, runs with their " +
 			"outcome, undos and forks. Step numbers are what at_step, undo, fork and replay take.",

@@ -41,6 +41,7 @@ var operations = map[string]func(proto.Message) *call{
 	v1.AuditServiceReplayProcedure:   of(replayCall),
 	v1.AuditServiceVerifyProcedure:   of(verifyCall),
 	v1.AuditServiceEvidenceProcedure: of(evidenceCall),
+	v1.AuditServiceFlowProcedure:     of(flowCall),
 }
 
 // of makes the call of one type of request.
@@ -247,6 +248,14 @@ func evidenceCall(r *v1.EvidenceRequest) *call {
 	c := newCall(r)
 	c.ask = &verb.Evidence{
 		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), Of: c.need("of", r.GetOf()),
+	}
+	return c
+}
+
+func flowCall(r *v1.FlowRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Flow{
+		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), Call: state.CallID(r.GetCall()),
 	}
 	return c
 }

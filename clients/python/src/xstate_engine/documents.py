@@ -264,6 +264,21 @@ class CallError(TypedDict):
     hint: NotRequired[str]
 
 
+class CallFlow(TypedDict):
+    call: int
+    kind: str
+    tool: str
+    text: str
+    block: str
+    node: str
+    line: NotRequired[int]
+    given: list[Passage]
+    may: NotRequired[list[str]]
+    never: NotRequired[list[str]]
+    unseen: list[str]
+    answer: list[Passage]
+
+
 CallRow = TypedDict(
     "CallRow",
     {
@@ -700,6 +715,24 @@ Exercised = TypedDict(
 )
 
 
+class Finding(TypedDict):
+    code: str
+    text: str
+    calls: list[int]
+    blocks: list[str]
+    sources: list[str]
+
+
+class Flow(TypedDict):
+    version: int
+    session: str
+    step: int
+    calls: list[CallFlow]
+    sources: list[SourceFlow]
+    results: list[ResultFlow]
+    findings: list[Finding]
+
+
 Fork = TypedDict(
     "Fork",
     {
@@ -840,6 +873,14 @@ class Output(TypedDict):
     display_id: NotRequired[str]
     wait: NotRequired[bool]
     dropped: NotRequired[float]
+
+
+class Passage(TypedDict):
+    source: str
+    share: float
+    parts: NotRequired[list[str]]
+    through: NotRequired[list[str]]
+    cut: NotRequired[int]
 
 
 class Patch(TypedDict):
@@ -1127,6 +1168,11 @@ class Replay(TypedDict):
     seconds: float
 
 
+class ResultFlow(TypedDict):
+    result: str
+    given: list[Passage]
+
+
 class Reverted(TypedDict):
     call: int
     by_call: int
@@ -1222,6 +1268,13 @@ class SessionStatus(TypedDict):
     not_run: NotRequired[int]
     edits: NotRequired[int]
     last: Entry
+
+
+class SourceFlow(TypedDict):
+    source: str
+    words: int
+    parts: int
+    status: str
 
 
 class Span(TypedDict):
