@@ -132,6 +132,9 @@ func (x *execution) serves(c journal.Class) bool {
 	if w.speculative {
 		return c != journal.Pure
 	}
+	if w.o.Asks && !c.Effects() {
+		return false
+	}
 	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
 }
 

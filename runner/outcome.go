@@ -14,6 +14,7 @@ type RunOptions struct {
 	Fresh   bool                  // use no recorded result: every node executes
 	Discard bool                  // record no result
 	Traces  bool                  // with Discard: record traces all the same, and no values
+	Asks    bool                  // with Discard: make calls without effects all the same
 	Timeout time.Duration         // for one node; 0 means none
 	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
 	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time

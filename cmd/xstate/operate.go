@@ -116,6 +116,9 @@ func (a *app) operate(ctx context.Context, r verb.Request) error {
 		return a.completed(&f.Origin, &f.Python, func() error { return a.verifyBlock(ctx, f) })
 	case *verb.Evidence:
 		return a.evidence(ctx, evidenceFlags{Evidence: *r})
+	case *verb.CheckVerifier:
+		f := *r
+		return a.completed(nil, &f.Python, func() error { return a.checkVerifier(ctx, f) })
 	case *verb.Flow:
 		return a.flow(ctx, *r)
 	case *verb.Blame:

@@ -89,6 +89,8 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"artifact":   {{"artifact", "list"}, with("artifact", "add", "--session", file, evil), {"artifact", evil}},
 		"evidence":   {{"evidence", file, "x"}, {"evidence", file, evil}},
 		"flow":       {{"flow", file}},
+
+		"check-verifier": {{"check-verifier", file, "x"}, {"check-verifier", "--session", file, evil}},
 		"export": {{"export", file, "--format", "archive", "--out", "out" + evil},
 			{"export", file, "--format", evil}},
 		"import":  {{"import", "none" + evil}, {"import", "out" + evil}},

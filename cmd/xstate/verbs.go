@@ -104,6 +104,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.replayVerb(),
 		a.testVerb(),
 		a.checkCodeVerb(),
+		a.checkVerifierVerb(),
 		a.benchVerb(),
 		a.artifactVerb(),
 		a.evidenceVerb(),

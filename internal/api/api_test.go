@@ -19,7 +19,7 @@ import (
 var documents = []any{
 	Approve{}, Approved{}, Call{}, CallAttempt{}, CallRow{}, CallToolCost{}, CallTotal{}, CallUndo{}, Calls{},
 	Effects{}, Reverted{}, Reverts{},
-	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{},
+	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, CheckVerifier{},
 	CheckCode{}, CodeCheck{}, CodeFinding{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Push{}, Pull{}, Failure{},

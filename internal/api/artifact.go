@@ -3,6 +3,7 @@ package api
 import (
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -44,6 +45,15 @@ type VerifiedStatement struct {
 type VerifiedFile struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // equal, differs or missing
+}
+
+// CheckVerifier is the document of check-verifier.
+type CheckVerifier struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	*replay.Challenge
+	// Unseen are sources on which what the calls of the block were given depends, and of which they were given nothing.
+	Unseen []string `json:"unseen"`
 }
 
 // Export is the document of export, and of evidence with --out.

@@ -83,7 +83,7 @@ var classes = byCode(map[Class][]state.Code{
 		state.Code(patch.CodeNotebook), state.Code(patch.CodeLanguage), state.Code(patch.CodeUnsupported),
 		state.Code(patch.CodeUnwritable), state.Code(patch.CodePatch),
 		state.CodeSessionExists, state.CodeInvalid, state.CodeArtifactCycle, query.CodeExpression,
-		query.CodeNotExecuted, keys.CodeUnusable, provenance.CodeStatement, xstate.CodeNothing,
+		query.CodeNotExecuted, replay.CodeNoClaim, keys.CodeUnusable, provenance.CodeStatement, xstate.CodeNothing,
 		replay.CodeUnchanged, private.CodeNotPrivate, runner.CodeNotKept, runner.CodeForeignValue,
 		runner.CodeNoStdin, kernel.CodeUnknownLanguage, kernel.CodeChanged, python.CodeTooOld, python.CodeBroken,
 		node.CodeTooOld, node.CodeBroken, journal.CodeArguments, journal.CodeResult, journal.CodeEffects,

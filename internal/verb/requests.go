@@ -305,6 +305,19 @@ type Evidence struct {
 // Verb implements Request.
 func (*Evidence) Verb() string { return "evidence" }
 
+// CheckVerifier plants faults in what a block checks.
+type CheckVerifier struct {
+	InSession
+	Block   string
+	Inputs  []string // the variables to plant faults in; empty: all that it reads of earlier blocks
+	Verdict string   // the variable that is its verdict; "": see replay.Challenge
+	Timeout time.Duration
+	Python  string
+}
+
+// Verb implements Request.
+func (*CheckVerifier) Verb() string { return "check-verifier" }
+
 // Flow asks what reached the calls of a program, and what became of their answers.
 type Flow struct {
 	InSession

@@ -31,13 +31,15 @@ type Line struct {
 // requests has a value of each request.
 var requests = []Request{
 	&Status{}, &Exec{}, &Run{}, &Patch{}, &Plan{}, &Why{}, &Query{}, &Graph{}, &Show{}, &Log{}, &Diff{}, &Undo{},
-	&Rollback{}, &Fork{}, &Calls{}, &WholeCall{}, &Approve{}, &Replay{}, &Verify{}, &Evidence{}, &Flow{},
+	&Rollback{}, &Fork{}, &Calls{}, &WholeCall{}, &Approve{}, &Replay{}, &Verify{}, &Evidence{},
+	&Flow{}, &CheckVerifier{},
 	&Blame{}, &Credit{}, &Bisect{},
 }
 
 // documents has a value of each answer.
 var documents = []any{
-	api.Approve{}, api.Bisection{}, api.Blame{}, api.Budgets{}, api.Call{}, api.CallTree{}, api.Calls{}, api.Credit{},
+	api.Approve{}, api.Bisection{}, api.Blame{}, api.Budgets{}, api.Call{}, api.CallTree{}, api.Calls{},
+	api.CheckVerifier{}, api.Credit{},
 	api.Diff{}, api.Evidence{}, api.Exec{}, api.Failures{}, api.Flow{}, api.Fork{}, api.Graph{}, api.Log{},
 	api.LogGraph{},
 	api.Patch{}, api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDenied{},

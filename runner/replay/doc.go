@@ -1,8 +1,9 @@
 // Package replay puts what is recorded to the test by executing it again.
 //
-// There are four nouns. A Report is the outcome of replaying recorded runs: Divergences, each with its Cause. A
+// There are five nouns. A Report is the outcome of replaying recorded runs: Divergences, each with its Cause. A
 // Difference is a place where a run from scratch and an incremental one differ. Stability is the outcome of executing a
 // block several times. A Bisection names the first edit after which a block fails or produces something different.
+// A Challenge is what a check did when faults were planted in what it checks.
 //
 // # What it promises
 //

@@ -3226,6 +3226,238 @@ func (x *Candidate) GetText() string {
 	return ""
 }
 
+type ChallengeInput struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChallengeInput) Reset() {
+	*x = ChallengeInput{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChallengeInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChallengeInput) ProtoMessage() {}
+
+func (x *ChallengeInput) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChallengeInput.ProtoReflect.Descriptor instead.
+func (*ChallengeInput) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ChallengeInput) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ChallengeInput) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ChallengeInput) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+type CheckVerifier struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	Block         string                 `protobuf:"bytes,3,opt,name=block,proto3" json:"block,omitempty"`
+	Step          int32                  `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`
+	Inputs        []*ChallengeInput      `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	Verdict       string                 `protobuf:"bytes,6,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	Was           string                 `protobuf:"bytes,7,opt,name=was,proto3" json:"was,omitempty"`
+	Faults        []*PlantedFault        `protobuf:"bytes,8,rep,name=faults,proto3" json:"faults,omitempty"`
+	Noticed       int32                  `protobuf:"varint,9,opt,name=noticed,proto3" json:"noticed,omitempty"`
+	Missed        int32                  `protobuf:"varint,10,opt,name=missed,proto3" json:"missed,omitempty"`
+	Unread        int32                  `protobuf:"varint,11,opt,name=unread,proto3" json:"unread,omitempty"`
+	Executed      int32                  `protobuf:"varint,12,opt,name=executed,proto3" json:"executed,omitempty"`
+	Calls         int32                  `protobuf:"varint,13,opt,name=calls,proto3" json:"calls,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,14,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Whole         int32                  `protobuf:"varint,15,opt,name=whole,proto3" json:"whole,omitempty"`
+	WholeSeconds  float64                `protobuf:"fixed64,16,opt,name=whole_seconds,json=wholeSeconds,proto3" json:"whole_seconds,omitempty"`
+	Unseen        []string               `protobuf:"bytes,17,rep,name=unseen,proto3" json:"unseen,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckVerifier) Reset() {
+	*x = CheckVerifier{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckVerifier) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckVerifier) ProtoMessage() {}
+
+func (x *CheckVerifier) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckVerifier.ProtoReflect.Descriptor instead.
+func (*CheckVerifier) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CheckVerifier) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *CheckVerifier) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *CheckVerifier) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetInputs() []*ChallengeInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *CheckVerifier) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *CheckVerifier) GetWas() string {
+	if x != nil {
+		return x.Was
+	}
+	return ""
+}
+
+func (x *CheckVerifier) GetFaults() []*PlantedFault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+func (x *CheckVerifier) GetNoticed() int32 {
+	if x != nil {
+		return x.Noticed
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetMissed() int32 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetUnread() int32 {
+	if x != nil {
+		return x.Unread
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetExecuted() int32 {
+	if x != nil {
+		return x.Executed
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetWhole() int32 {
+	if x != nil {
+		return x.Whole
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetWholeSeconds() float64 {
+	if x != nil {
+		return x.WholeSeconds
+	}
+	return 0
+}
+
+func (x *CheckVerifier) GetUnseen() []string {
+	if x != nil {
+		return x.Unseen
+	}
+	return nil
+}
+
 type CheckView struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3245,7 +3477,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3489,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3502,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CheckView) GetId() string {
@@ -3362,7 +3594,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3606,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3619,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -3430,7 +3662,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3674,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3687,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -3500,7 +3732,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3744,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3757,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3586,7 +3818,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3598,7 +3830,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3611,7 +3843,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3683,7 +3915,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3927,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3940,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3757,7 +3989,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3769,7 +4001,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3782,7 +4014,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Denial) GetAction() string {
@@ -3820,7 +4052,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3832,7 +4064,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3845,7 +4077,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3901,7 +4133,7 @@ type Deviation struct {
 
 func (x *Deviation) Reset() {
 	*x = Deviation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3913,7 +4145,7 @@ func (x *Deviation) String() string {
 func (*Deviation) ProtoMessage() {}
 
 func (x *Deviation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3926,7 +4158,7 @@ func (x *Deviation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deviation.ProtoReflect.Descriptor instead.
 func (*Deviation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Deviation) GetWhat() string {
@@ -3964,7 +4196,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3976,7 +4208,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3989,7 +4221,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -4048,7 +4280,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4060,7 +4292,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4073,7 +4305,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Difference) GetBlock() string {
@@ -4138,7 +4370,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4382,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4395,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -4261,7 +4493,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4273,7 +4505,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4286,7 +4518,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -4320,7 +4552,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4332,7 +4564,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4345,7 +4577,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EditedFile) GetName() string {
@@ -4372,7 +4604,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4384,7 +4616,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4397,7 +4629,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Ended) GetBy() string {
@@ -4444,7 +4676,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4456,7 +4688,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4469,7 +4701,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4639,7 +4871,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4651,7 +4883,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4664,7 +4896,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Error) GetCode() string {
@@ -4728,7 +4960,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4740,7 +4972,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4753,7 +4985,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4911,7 +5143,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4923,7 +5155,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4936,7 +5168,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -5098,7 +5330,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5110,7 +5342,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5123,7 +5355,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -5177,7 +5409,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5189,7 +5421,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5202,7 +5434,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -5321,7 +5553,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5333,7 +5565,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5346,7 +5578,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -5414,7 +5646,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5426,7 +5658,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5439,7 +5671,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5708,7 +5940,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5720,7 +5952,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5733,7 +5965,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5795,7 +6027,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5807,7 +6039,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5820,7 +6052,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ExecError) GetType() string {
@@ -5899,7 +6131,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5911,7 +6143,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5924,7 +6156,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5978,7 +6210,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +6222,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +6235,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Exercised) GetFile() string {
@@ -6075,7 +6307,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6087,7 +6319,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6100,7 +6332,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Finding) GetCode() string {
@@ -6153,7 +6385,7 @@ type Flow struct {
 
 func (x *Flow) Reset() {
 	*x = Flow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6165,7 +6397,7 @@ func (x *Flow) String() string {
 func (*Flow) ProtoMessage() {}
 
 func (x *Flow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6178,7 +6410,7 @@ func (x *Flow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flow.ProtoReflect.Descriptor instead.
 func (*Flow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Flow) GetVersion() int32 {
@@ -6246,7 +6478,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6258,7 +6490,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6271,7 +6503,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -6341,7 +6573,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6353,7 +6585,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6366,7 +6598,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -6403,7 +6635,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6415,7 +6647,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6428,7 +6660,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Frame) GetFile() string {
@@ -6478,7 +6710,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6490,7 +6722,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6503,7 +6735,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -6565,7 +6797,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6577,7 +6809,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6590,7 +6822,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -6768,7 +7000,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6780,7 +7012,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6793,7 +7025,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Loop) GetKind() string {
@@ -6849,7 +7081,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6861,7 +7093,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6874,7 +7106,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Lost) GetKey() string {
@@ -6909,7 +7141,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6921,7 +7153,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6934,7 +7166,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6969,7 +7201,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6981,7 +7213,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6994,7 +7226,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Need) GetArtifact() string {
@@ -7028,7 +7260,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7040,7 +7272,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7053,7 +7285,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -7086,7 +7318,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7098,7 +7330,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7111,7 +7343,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -7189,7 +7421,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7201,7 +7433,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7214,7 +7446,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *NodeView) GetNode() string {
@@ -7308,7 +7540,7 @@ type OtherAnswer struct {
 
 func (x *OtherAnswer) Reset() {
 	*x = OtherAnswer{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7320,7 +7552,7 @@ func (x *OtherAnswer) String() string {
 func (*OtherAnswer) ProtoMessage() {}
 
 func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7333,7 +7565,7 @@ func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtherAnswer.ProtoReflect.Descriptor instead.
 func (*OtherAnswer) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *OtherAnswer) GetCall() int32 {
@@ -7393,7 +7625,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7405,7 +7637,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7418,7 +7650,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Output) GetKind() string {
@@ -7483,7 +7715,7 @@ type Passage struct {
 
 func (x *Passage) Reset() {
 	*x = Passage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7495,7 +7727,7 @@ func (x *Passage) String() string {
 func (*Passage) ProtoMessage() {}
 
 func (x *Passage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7508,7 +7740,7 @@ func (x *Passage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Passage.ProtoReflect.Descriptor instead.
 func (*Passage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Passage) GetSource() string {
@@ -7568,7 +7800,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7580,7 +7812,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7593,7 +7825,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -7706,7 +7938,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7718,7 +7950,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7731,7 +7963,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -7775,7 +8007,7 @@ type PatchText struct {
 
 func (x *PatchText) Reset() {
 	*x = PatchText{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7787,7 +8019,7 @@ func (x *PatchText) String() string {
 func (*PatchText) ProtoMessage() {}
 
 func (x *PatchText) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7800,7 +8032,7 @@ func (x *PatchText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchText.ProtoReflect.Descriptor instead.
 func (*PatchText) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PatchText) GetStep() int32 {
@@ -7853,7 +8085,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7865,7 +8097,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7878,7 +8110,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -7946,7 +8178,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7958,7 +8190,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7971,7 +8203,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Placement) GetBlock() string {
@@ -8057,7 +8289,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8069,7 +8301,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8082,7 +8314,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -8237,7 +8469,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8249,7 +8481,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8262,7 +8494,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -8356,7 +8588,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8368,7 +8600,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8381,7 +8613,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -8439,7 +8671,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8451,7 +8683,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8464,7 +8696,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -8502,6 +8734,90 @@ func (x *PlannedEdit) GetSymbols() *Symbols {
 	return nil
 }
 
+type PlantedFault struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	Fault         string                 `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
+	Outcome       string                 `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Now           string                 `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
+	Calls         int32                  `protobuf:"varint,5,opt,name=calls,proto3" json:"calls,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlantedFault) Reset() {
+	*x = PlantedFault{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlantedFault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlantedFault) ProtoMessage() {}
+
+func (x *PlantedFault) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlantedFault.ProtoReflect.Descriptor instead.
+func (*PlantedFault) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *PlantedFault) GetInput() string {
+	if x != nil {
+		return x.Input
+	}
+	return ""
+}
+
+func (x *PlantedFault) GetFault() string {
+	if x != nil {
+		return x.Fault
+	}
+	return ""
+}
+
+func (x *PlantedFault) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *PlantedFault) GetNow() string {
+	if x != nil {
+		return x.Now
+	}
+	return ""
+}
+
+func (x *PlantedFault) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *PlantedFault) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
 type PrivateRun struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -8513,7 +8829,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8525,7 +8841,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8538,7 +8854,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -8577,7 +8893,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8589,7 +8905,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8602,7 +8918,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -8667,7 +8983,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8679,7 +8995,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8692,7 +9008,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -8742,7 +9058,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8754,7 +9070,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8767,7 +9083,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -8812,7 +9128,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8824,7 +9140,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8837,7 +9153,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -8893,7 +9209,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8905,7 +9221,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8918,7 +9234,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -8954,7 +9270,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8966,7 +9282,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8979,7 +9295,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -9024,7 +9340,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9036,7 +9352,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9049,7 +9365,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -9107,7 +9423,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9119,7 +9435,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9132,7 +9448,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -9192,7 +9508,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9204,7 +9520,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9217,7 +9533,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -9329,7 +9645,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9341,7 +9657,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9354,7 +9670,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -9390,7 +9706,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9402,7 +9718,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9415,7 +9731,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -9462,7 +9778,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9474,7 +9790,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9487,7 +9803,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -9557,7 +9873,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9569,7 +9885,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9582,7 +9898,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -9621,7 +9937,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9633,7 +9949,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9646,7 +9962,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Reason) GetCode() string {
@@ -9715,7 +10031,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9727,7 +10043,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9740,7 +10056,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -9820,7 +10136,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9832,7 +10148,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9845,7 +10161,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -9901,7 +10217,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9913,7 +10229,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9926,7 +10242,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -9962,7 +10278,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9974,7 +10290,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9987,7 +10303,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -10028,7 +10344,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10040,7 +10356,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10053,7 +10369,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -10088,7 +10404,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10100,7 +10416,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10113,7 +10429,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -10196,7 +10512,7 @@ type ResultFlow struct {
 
 func (x *ResultFlow) Reset() {
 	*x = ResultFlow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10208,7 +10524,7 @@ func (x *ResultFlow) String() string {
 func (*ResultFlow) ProtoMessage() {}
 
 func (x *ResultFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10221,7 +10537,7 @@ func (x *ResultFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultFlow.ProtoReflect.Descriptor instead.
 func (*ResultFlow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ResultFlow) GetResult() string {
@@ -10249,7 +10565,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10261,7 +10577,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10274,7 +10590,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -10314,7 +10630,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10326,7 +10642,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10339,7 +10655,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -10437,7 +10753,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10449,7 +10765,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10462,7 +10778,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -10700,7 +11016,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10712,7 +11028,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10725,7 +11041,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -10819,7 +11135,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10831,7 +11147,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10844,7 +11160,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -10949,7 +11265,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10961,7 +11277,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10974,7 +11290,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -11014,7 +11330,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11026,7 +11342,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11039,7 +11355,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -11110,7 +11426,7 @@ type SourceFlow struct {
 
 func (x *SourceFlow) Reset() {
 	*x = SourceFlow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11122,7 +11438,7 @@ func (x *SourceFlow) String() string {
 func (*SourceFlow) ProtoMessage() {}
 
 func (x *SourceFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11135,7 +11451,7 @@ func (x *SourceFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceFlow.ProtoReflect.Descriptor instead.
 func (*SourceFlow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *SourceFlow) GetSource() string {
@@ -11176,7 +11492,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11188,7 +11504,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11201,7 +11517,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -11232,7 +11548,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11244,7 +11560,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11257,7 +11573,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -11314,7 +11630,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11326,7 +11642,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11339,7 +11655,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -11385,7 +11701,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11397,7 +11713,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11410,7 +11726,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -11474,7 +11790,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11486,7 +11802,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11499,7 +11815,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -11541,7 +11857,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11553,7 +11869,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11566,7 +11882,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -11604,7 +11920,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11616,7 +11932,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11629,7 +11945,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -11687,7 +12003,7 @@ type TextEdit struct {
 
 func (x *TextEdit) Reset() {
 	*x = TextEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11699,7 +12015,7 @@ func (x *TextEdit) String() string {
 func (*TextEdit) ProtoMessage() {}
 
 func (x *TextEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11712,7 +12028,7 @@ func (x *TextEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextEdit.ProtoReflect.Descriptor instead.
 func (*TextEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *TextEdit) GetCell() string {
@@ -11768,7 +12084,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11780,7 +12096,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11793,7 +12109,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -11879,7 +12195,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11891,7 +12207,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11904,7 +12220,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -11953,7 +12269,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11965,7 +12281,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11978,7 +12294,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -12024,7 +12340,7 @@ type ValueArray struct {
 
 func (x *ValueArray) Reset() {
 	*x = ValueArray{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12036,7 +12352,7 @@ func (x *ValueArray) String() string {
 func (*ValueArray) ProtoMessage() {}
 
 func (x *ValueArray) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12049,7 +12365,7 @@ func (x *ValueArray) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueArray.ProtoReflect.Descriptor instead.
 func (*ValueArray) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ValueArray) GetShape() []float64 {
@@ -12163,7 +12479,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12175,7 +12491,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12188,7 +12504,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -12245,7 +12561,7 @@ type ValueColumn struct {
 
 func (x *ValueColumn) Reset() {
 	*x = ValueColumn{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12257,7 +12573,7 @@ func (x *ValueColumn) String() string {
 func (*ValueColumn) ProtoMessage() {}
 
 func (x *ValueColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12270,7 +12586,7 @@ func (x *ValueColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueColumn.ProtoReflect.Descriptor instead.
 func (*ValueColumn) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ValueColumn) GetName() string {
@@ -12360,7 +12676,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12372,7 +12688,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[127]
+	mi := &file_xstate_v1_documents_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12385,7 +12701,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ValueCount) GetText() string {
@@ -12414,7 +12730,7 @@ type ValueDescription struct {
 
 func (x *ValueDescription) Reset() {
 	*x = ValueDescription{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12426,7 +12742,7 @@ func (x *ValueDescription) String() string {
 func (*ValueDescription) ProtoMessage() {}
 
 func (x *ValueDescription) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[128]
+	mi := &file_xstate_v1_documents_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12439,7 +12755,7 @@ func (x *ValueDescription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueDescription.ProtoReflect.Descriptor instead.
 func (*ValueDescription) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ValueDescription) GetTable() *ValueTable {
@@ -12481,7 +12797,7 @@ type ValueHistogram struct {
 
 func (x *ValueHistogram) Reset() {
 	*x = ValueHistogram{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12493,7 +12809,7 @@ func (x *ValueHistogram) String() string {
 func (*ValueHistogram) ProtoMessage() {}
 
 func (x *ValueHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[129]
+	mi := &file_xstate_v1_documents_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12506,7 +12822,7 @@ func (x *ValueHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueHistogram.ProtoReflect.Descriptor instead.
 func (*ValueHistogram) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{129}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ValueHistogram) GetLow() string {
@@ -12542,7 +12858,7 @@ type ValueImage struct {
 
 func (x *ValueImage) Reset() {
 	*x = ValueImage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[130]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12554,7 +12870,7 @@ func (x *ValueImage) String() string {
 func (*ValueImage) ProtoMessage() {}
 
 func (x *ValueImage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[130]
+	mi := &file_xstate_v1_documents_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12567,7 +12883,7 @@ func (x *ValueImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueImage.ProtoReflect.Descriptor instead.
 func (*ValueImage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{130}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ValueImage) GetMedia() string {
@@ -12610,7 +12926,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[131]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12622,7 +12938,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[131]
+	mi := &file_xstate_v1_documents_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12635,7 +12951,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{131}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -12681,7 +12997,7 @@ type ValueItem struct {
 
 func (x *ValueItem) Reset() {
 	*x = ValueItem{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[132]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12693,7 +13009,7 @@ func (x *ValueItem) String() string {
 func (*ValueItem) ProtoMessage() {}
 
 func (x *ValueItem) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[132]
+	mi := &file_xstate_v1_documents_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12706,7 +13022,7 @@ func (x *ValueItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueItem.ProtoReflect.Descriptor instead.
 func (*ValueItem) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{132}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ValueItem) GetKey() string {
@@ -12767,7 +13083,7 @@ type ValueRow struct {
 
 func (x *ValueRow) Reset() {
 	*x = ValueRow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[133]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12779,7 +13095,7 @@ func (x *ValueRow) String() string {
 func (*ValueRow) ProtoMessage() {}
 
 func (x *ValueRow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[133]
+	mi := &file_xstate_v1_documents_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12792,7 +13108,7 @@ func (x *ValueRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueRow.ProtoReflect.Descriptor instead.
 func (*ValueRow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{133}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ValueRow) GetCells() []string {
@@ -12816,7 +13132,7 @@ type ValueTable struct {
 
 func (x *ValueTable) Reset() {
 	*x = ValueTable{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[134]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12828,7 +13144,7 @@ func (x *ValueTable) String() string {
 func (*ValueTable) ProtoMessage() {}
 
 func (x *ValueTable) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[134]
+	mi := &file_xstate_v1_documents_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12841,7 +13157,7 @@ func (x *ValueTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueTable.ProtoReflect.Descriptor instead.
 func (*ValueTable) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{134}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ValueTable) GetRows() float64 {
@@ -12896,7 +13212,7 @@ type ValueTree struct {
 
 func (x *ValueTree) Reset() {
 	*x = ValueTree{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[135]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12908,7 +13224,7 @@ func (x *ValueTree) String() string {
 func (*ValueTree) ProtoMessage() {}
 
 func (x *ValueTree) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[135]
+	mi := &file_xstate_v1_documents_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12921,7 +13237,7 @@ func (x *ValueTree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueTree.ProtoReflect.Descriptor instead.
 func (*ValueTree) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{135}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ValueTree) GetFrom() float64 {
@@ -12950,7 +13266,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[136]
+	mi := &file_xstate_v1_documents_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12962,7 +13278,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[136]
+	mi := &file_xstate_v1_documents_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12975,7 +13291,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{136}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Variation) GetNode() string {
@@ -13018,7 +13334,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[137]
+	mi := &file_xstate_v1_documents_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13030,7 +13346,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[137]
+	mi := &file_xstate_v1_documents_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13043,7 +13359,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{137}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -13088,7 +13404,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[138]
+	mi := &file_xstate_v1_documents_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13100,7 +13416,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[138]
+	mi := &file_xstate_v1_documents_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13113,7 +13429,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{138}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -13175,7 +13491,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[139]
+	mi := &file_xstate_v1_documents_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13187,7 +13503,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[139]
+	mi := &file_xstate_v1_documents_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13200,7 +13516,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{139}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -13278,7 +13594,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[140]
+	mi := &file_xstate_v1_documents_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13290,7 +13606,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[140]
+	mi := &file_xstate_v1_documents_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13303,7 +13619,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{140}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -13344,7 +13660,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[141]
+	mi := &file_xstate_v1_documents_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13356,7 +13672,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[141]
+	mi := &file_xstate_v1_documents_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13369,7 +13685,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{141}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *Via) GetFrom() string {
@@ -13398,7 +13714,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[142]
+	mi := &file_xstate_v1_documents_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13410,7 +13726,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[142]
+	mi := &file_xstate_v1_documents_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13423,7 +13739,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{142}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -13467,7 +13783,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[143]
+	mi := &file_xstate_v1_documents_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13479,7 +13795,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[143]
+	mi := &file_xstate_v1_documents_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13492,7 +13808,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{143}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -13549,7 +13865,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[144]
+	mi := &file_xstate_v1_documents_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13561,7 +13877,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[144]
+	mi := &file_xstate_v1_documents_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13574,7 +13890,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{144}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -13972,7 +14288,30 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tCandidate\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x9b\x02\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"H\n" +
+	"\x0eChallengeInput\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\"\xe6\x03\n" +
+	"\rCheckVerifier\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
+	"\x05block\x18\x03 \x01(\tR\x05block\x12\x12\n" +
+	"\x04step\x18\x04 \x01(\x05R\x04step\x121\n" +
+	"\x06inputs\x18\x05 \x03(\v2\x19.xstate.v1.ChallengeInputR\x06inputs\x12\x18\n" +
+	"\averdict\x18\x06 \x01(\tR\averdict\x12\x10\n" +
+	"\x03was\x18\a \x01(\tR\x03was\x12/\n" +
+	"\x06faults\x18\b \x03(\v2\x17.xstate.v1.PlantedFaultR\x06faults\x12\x18\n" +
+	"\anoticed\x18\t \x01(\x05R\anoticed\x12\x16\n" +
+	"\x06missed\x18\n" +
+	" \x01(\x05R\x06missed\x12\x16\n" +
+	"\x06unread\x18\v \x01(\x05R\x06unread\x12\x1a\n" +
+	"\bexecuted\x18\f \x01(\x05R\bexecuted\x12\x14\n" +
+	"\x05calls\x18\r \x01(\x05R\x05calls\x12\x18\n" +
+	"\aseconds\x18\x0e \x01(\x01R\aseconds\x12\x14\n" +
+	"\x05whole\x18\x0f \x01(\x05R\x05whole\x12#\n" +
+	"\rwhole_seconds\x18\x10 \x01(\x01R\fwholeSeconds\x12\x16\n" +
+	"\x06unseen\x18\x11 \x03(\tR\x06unseen\"\x9b\x02\n" +
 	"\tCheckView\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -14484,7 +14823,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05block\x18\x03 \x01(\tR\x05block\x12\x12\n" +
 	"\x04form\x18\x04 \x01(\tR\x04form\x12,\n" +
-	"\asymbols\x18\x05 \x01(\v2\x12.xstate.v1.SymbolsR\asymbols\"R\n" +
+	"\asymbols\x18\x05 \x01(\v2\x12.xstate.v1.SymbolsR\asymbols\"\x96\x01\n" +
+	"\fPlantedFault\x12\x14\n" +
+	"\x05input\x18\x01 \x01(\tR\x05input\x12\x14\n" +
+	"\x05fault\x18\x02 \x01(\tR\x05fault\x12\x18\n" +
+	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12\x10\n" +
+	"\x03now\x18\x04 \x01(\tR\x03now\x12\x14\n" +
+	"\x05calls\x18\x05 \x01(\x05R\x05calls\x12\x18\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"R\n" +
 	"\n" +
 	"PrivateRun\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -14964,7 +15310,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 148)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 151)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),       // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),        // 1: xstate.v1.Aftermath
@@ -14996,359 +15342,364 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*CallsAgain)(nil),       // 27: xstate.v1.CallsAgain
 	(*CallsSummary)(nil),     // 28: xstate.v1.CallsSummary
 	(*Candidate)(nil),        // 29: xstate.v1.Candidate
-	(*CheckView)(nil),        // 30: xstate.v1.CheckView
-	(*Clash)(nil),            // 31: xstate.v1.Clash
-	(*Conflict)(nil),         // 32: xstate.v1.Conflict
-	(*Counts)(nil),           // 33: xstate.v1.Counts
-	(*Coverage)(nil),         // 34: xstate.v1.Coverage
-	(*Decision)(nil),         // 35: xstate.v1.Decision
-	(*Denial)(nil),           // 36: xstate.v1.Denial
-	(*Dependent)(nil),        // 37: xstate.v1.Dependent
-	(*Deviation)(nil),        // 38: xstate.v1.Deviation
-	(*Diff)(nil),             // 39: xstate.v1.Diff
-	(*Difference)(nil),       // 40: xstate.v1.Difference
-	(*Divergence)(nil),       // 41: xstate.v1.Divergence
-	(*Edit)(nil),             // 42: xstate.v1.Edit
-	(*EditedFile)(nil),       // 43: xstate.v1.EditedFile
-	(*Ended)(nil),            // 44: xstate.v1.Ended
-	(*Entry)(nil),            // 45: xstate.v1.Entry
-	(*Error)(nil),            // 46: xstate.v1.Error
-	(*Event)(nil),            // 47: xstate.v1.Event
-	(*Evidence)(nil),         // 48: xstate.v1.Evidence
-	(*EvidenceInput)(nil),    // 49: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),     // 50: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),    // 51: xstate.v1.EvidencePatch
-	(*Exec)(nil),             // 52: xstate.v1.Exec
-	(*ExecBlock)(nil),        // 53: xstate.v1.ExecBlock
-	(*ExecError)(nil),        // 54: xstate.v1.ExecError
-	(*ExecFile)(nil),         // 55: xstate.v1.ExecFile
-	(*Exercised)(nil),        // 56: xstate.v1.Exercised
-	(*Finding)(nil),          // 57: xstate.v1.Finding
-	(*Flow)(nil),             // 58: xstate.v1.Flow
-	(*Fork)(nil),             // 59: xstate.v1.Fork
-	(*ForkPoint)(nil),        // 60: xstate.v1.ForkPoint
-	(*Frame)(nil),            // 61: xstate.v1.Frame
-	(*Log)(nil),              // 62: xstate.v1.Log
-	(*LogStep)(nil),          // 63: xstate.v1.LogStep
-	(*Loop)(nil),             // 64: xstate.v1.Loop
-	(*Lost)(nil),             // 65: xstate.v1.Lost
-	(*Missing)(nil),          // 66: xstate.v1.Missing
-	(*Need)(nil),             // 67: xstate.v1.Need
-	(*NodeCounts)(nil),       // 68: xstate.v1.NodeCounts
-	(*NodeReason)(nil),       // 69: xstate.v1.NodeReason
-	(*NodeView)(nil),         // 70: xstate.v1.NodeView
-	(*OtherAnswer)(nil),      // 71: xstate.v1.OtherAnswer
-	(*Output)(nil),           // 72: xstate.v1.Output
-	(*Passage)(nil),          // 73: xstate.v1.Passage
-	(*Patch)(nil),            // 74: xstate.v1.Patch
-	(*PatchEdit)(nil),        // 75: xstate.v1.PatchEdit
-	(*PatchText)(nil),        // 76: xstate.v1.PatchText
-	(*PatchView)(nil),        // 77: xstate.v1.PatchView
-	(*Placement)(nil),        // 78: xstate.v1.Placement
-	(*Plan)(nil),             // 79: xstate.v1.Plan
-	(*PlanBlock)(nil),        // 80: xstate.v1.PlanBlock
-	(*PlanNode)(nil),         // 81: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),      // 82: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),       // 83: xstate.v1.PrivateRun
-	(*Query)(nil),            // 84: xstate.v1.Query
-	(*QueryBlock)(nil),       // 85: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),      // 86: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil),  // 87: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),       // 88: xstate.v1.QueryPatch
-	(*QueryPath)(nil),        // 89: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),      // 90: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil),  // 91: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),       // 92: xstate.v1.QueryValue
-	(*QueryVersion)(nil),     // 93: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),    // 94: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),       // 95: xstate.v1.QueryWhere
-	(*RanBlock)(nil),         // 96: xstate.v1.RanBlock
-	(*Reason)(nil),           // 97: xstate.v1.Reason
-	(*ReferenceView)(nil),    // 98: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),    // 99: xstate.v1.RefreshedCall
-	(*Repeat)(nil),           // 100: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),   // 101: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),       // 102: xstate.v1.Repetition
-	(*Replay)(nil),           // 103: xstate.v1.Replay
-	(*ResultFlow)(nil),       // 104: xstate.v1.ResultFlow
-	(*Reverted)(nil),         // 105: xstate.v1.Reverted
-	(*Rollback)(nil),         // 106: xstate.v1.Rollback
-	(*Run)(nil),              // 107: xstate.v1.Run
-	(*RunReport)(nil),        // 108: xstate.v1.RunReport
-	(*RunSummary)(nil),       // 109: xstate.v1.RunSummary
-	(*ServedNode)(nil),       // 110: xstate.v1.ServedNode
-	(*SessionStatus)(nil),    // 111: xstate.v1.SessionStatus
-	(*SourceFlow)(nil),       // 112: xstate.v1.SourceFlow
-	(*Span)(nil),             // 113: xstate.v1.Span
-	(*StaleCall)(nil),        // 114: xstate.v1.StaleCall
-	(*Status)(nil),           // 115: xstate.v1.Status
-	(*StepPlacement)(nil),    // 116: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),        // 117: xstate.v1.SymbolUse
-	(*Symbols)(nil),          // 118: xstate.v1.Symbols
-	(*Testing)(nil),          // 119: xstate.v1.Testing
-	(*TextEdit)(nil),         // 120: xstate.v1.TextEdit
-	(*Undo)(nil),             // 121: xstate.v1.Undo
-	(*UndoStep)(nil),         // 122: xstate.v1.UndoStep
-	(*Usage)(nil),            // 123: xstate.v1.Usage
-	(*ValueArray)(nil),       // 124: xstate.v1.ValueArray
-	(*ValueChange)(nil),      // 125: xstate.v1.ValueChange
-	(*ValueColumn)(nil),      // 126: xstate.v1.ValueColumn
-	(*ValueCount)(nil),       // 127: xstate.v1.ValueCount
-	(*ValueDescription)(nil), // 128: xstate.v1.ValueDescription
-	(*ValueHistogram)(nil),   // 129: xstate.v1.ValueHistogram
-	(*ValueImage)(nil),       // 130: xstate.v1.ValueImage
-	(*ValueInfo)(nil),        // 131: xstate.v1.ValueInfo
-	(*ValueItem)(nil),        // 132: xstate.v1.ValueItem
-	(*ValueRow)(nil),         // 133: xstate.v1.ValueRow
-	(*ValueTable)(nil),       // 134: xstate.v1.ValueTable
-	(*ValueTree)(nil),        // 135: xstate.v1.ValueTree
-	(*Variation)(nil),        // 136: xstate.v1.Variation
-	(*Verification)(nil),     // 137: xstate.v1.Verification
-	(*Verified)(nil),         // 138: xstate.v1.Verified
-	(*Verify)(nil),           // 139: xstate.v1.Verify
-	(*VersionView)(nil),      // 140: xstate.v1.VersionView
-	(*Via)(nil),              // 141: xstate.v1.Via
-	(*Volatile)(nil),         // 142: xstate.v1.Volatile
-	(*WaitingCall)(nil),      // 143: xstate.v1.WaitingCall
-	(*Why)(nil),              // 144: xstate.v1.Why
-	nil,                      // 145: xstate.v1.Event.BlocksEntry
-	nil,                      // 146: xstate.v1.Output.DataEntry
-	nil,                      // 147: xstate.v1.Output.MetadataEntry
-	(*structpb.Value)(nil),   // 148: google.protobuf.Value
-	(*structpb.Struct)(nil),  // 149: google.protobuf.Struct
+	(*ChallengeInput)(nil),   // 30: xstate.v1.ChallengeInput
+	(*CheckVerifier)(nil),    // 31: xstate.v1.CheckVerifier
+	(*CheckView)(nil),        // 32: xstate.v1.CheckView
+	(*Clash)(nil),            // 33: xstate.v1.Clash
+	(*Conflict)(nil),         // 34: xstate.v1.Conflict
+	(*Counts)(nil),           // 35: xstate.v1.Counts
+	(*Coverage)(nil),         // 36: xstate.v1.Coverage
+	(*Decision)(nil),         // 37: xstate.v1.Decision
+	(*Denial)(nil),           // 38: xstate.v1.Denial
+	(*Dependent)(nil),        // 39: xstate.v1.Dependent
+	(*Deviation)(nil),        // 40: xstate.v1.Deviation
+	(*Diff)(nil),             // 41: xstate.v1.Diff
+	(*Difference)(nil),       // 42: xstate.v1.Difference
+	(*Divergence)(nil),       // 43: xstate.v1.Divergence
+	(*Edit)(nil),             // 44: xstate.v1.Edit
+	(*EditedFile)(nil),       // 45: xstate.v1.EditedFile
+	(*Ended)(nil),            // 46: xstate.v1.Ended
+	(*Entry)(nil),            // 47: xstate.v1.Entry
+	(*Error)(nil),            // 48: xstate.v1.Error
+	(*Event)(nil),            // 49: xstate.v1.Event
+	(*Evidence)(nil),         // 50: xstate.v1.Evidence
+	(*EvidenceInput)(nil),    // 51: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),     // 52: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),    // 53: xstate.v1.EvidencePatch
+	(*Exec)(nil),             // 54: xstate.v1.Exec
+	(*ExecBlock)(nil),        // 55: xstate.v1.ExecBlock
+	(*ExecError)(nil),        // 56: xstate.v1.ExecError
+	(*ExecFile)(nil),         // 57: xstate.v1.ExecFile
+	(*Exercised)(nil),        // 58: xstate.v1.Exercised
+	(*Finding)(nil),          // 59: xstate.v1.Finding
+	(*Flow)(nil),             // 60: xstate.v1.Flow
+	(*Fork)(nil),             // 61: xstate.v1.Fork
+	(*ForkPoint)(nil),        // 62: xstate.v1.ForkPoint
+	(*Frame)(nil),            // 63: xstate.v1.Frame
+	(*Log)(nil),              // 64: xstate.v1.Log
+	(*LogStep)(nil),          // 65: xstate.v1.LogStep
+	(*Loop)(nil),             // 66: xstate.v1.Loop
+	(*Lost)(nil),             // 67: xstate.v1.Lost
+	(*Missing)(nil),          // 68: xstate.v1.Missing
+	(*Need)(nil),             // 69: xstate.v1.Need
+	(*NodeCounts)(nil),       // 70: xstate.v1.NodeCounts
+	(*NodeReason)(nil),       // 71: xstate.v1.NodeReason
+	(*NodeView)(nil),         // 72: xstate.v1.NodeView
+	(*OtherAnswer)(nil),      // 73: xstate.v1.OtherAnswer
+	(*Output)(nil),           // 74: xstate.v1.Output
+	(*Passage)(nil),          // 75: xstate.v1.Passage
+	(*Patch)(nil),            // 76: xstate.v1.Patch
+	(*PatchEdit)(nil),        // 77: xstate.v1.PatchEdit
+	(*PatchText)(nil),        // 78: xstate.v1.PatchText
+	(*PatchView)(nil),        // 79: xstate.v1.PatchView
+	(*Placement)(nil),        // 80: xstate.v1.Placement
+	(*Plan)(nil),             // 81: xstate.v1.Plan
+	(*PlanBlock)(nil),        // 82: xstate.v1.PlanBlock
+	(*PlanNode)(nil),         // 83: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),      // 84: xstate.v1.PlannedEdit
+	(*PlantedFault)(nil),     // 85: xstate.v1.PlantedFault
+	(*PrivateRun)(nil),       // 86: xstate.v1.PrivateRun
+	(*Query)(nil),            // 87: xstate.v1.Query
+	(*QueryBlock)(nil),       // 88: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),      // 89: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil),  // 90: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),       // 91: xstate.v1.QueryPatch
+	(*QueryPath)(nil),        // 92: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),      // 93: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil),  // 94: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),       // 95: xstate.v1.QueryValue
+	(*QueryVersion)(nil),     // 96: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),    // 97: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),       // 98: xstate.v1.QueryWhere
+	(*RanBlock)(nil),         // 99: xstate.v1.RanBlock
+	(*Reason)(nil),           // 100: xstate.v1.Reason
+	(*ReferenceView)(nil),    // 101: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),    // 102: xstate.v1.RefreshedCall
+	(*Repeat)(nil),           // 103: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),   // 104: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),       // 105: xstate.v1.Repetition
+	(*Replay)(nil),           // 106: xstate.v1.Replay
+	(*ResultFlow)(nil),       // 107: xstate.v1.ResultFlow
+	(*Reverted)(nil),         // 108: xstate.v1.Reverted
+	(*Rollback)(nil),         // 109: xstate.v1.Rollback
+	(*Run)(nil),              // 110: xstate.v1.Run
+	(*RunReport)(nil),        // 111: xstate.v1.RunReport
+	(*RunSummary)(nil),       // 112: xstate.v1.RunSummary
+	(*ServedNode)(nil),       // 113: xstate.v1.ServedNode
+	(*SessionStatus)(nil),    // 114: xstate.v1.SessionStatus
+	(*SourceFlow)(nil),       // 115: xstate.v1.SourceFlow
+	(*Span)(nil),             // 116: xstate.v1.Span
+	(*StaleCall)(nil),        // 117: xstate.v1.StaleCall
+	(*Status)(nil),           // 118: xstate.v1.Status
+	(*StepPlacement)(nil),    // 119: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),        // 120: xstate.v1.SymbolUse
+	(*Symbols)(nil),          // 121: xstate.v1.Symbols
+	(*Testing)(nil),          // 122: xstate.v1.Testing
+	(*TextEdit)(nil),         // 123: xstate.v1.TextEdit
+	(*Undo)(nil),             // 124: xstate.v1.Undo
+	(*UndoStep)(nil),         // 125: xstate.v1.UndoStep
+	(*Usage)(nil),            // 126: xstate.v1.Usage
+	(*ValueArray)(nil),       // 127: xstate.v1.ValueArray
+	(*ValueChange)(nil),      // 128: xstate.v1.ValueChange
+	(*ValueColumn)(nil),      // 129: xstate.v1.ValueColumn
+	(*ValueCount)(nil),       // 130: xstate.v1.ValueCount
+	(*ValueDescription)(nil), // 131: xstate.v1.ValueDescription
+	(*ValueHistogram)(nil),   // 132: xstate.v1.ValueHistogram
+	(*ValueImage)(nil),       // 133: xstate.v1.ValueImage
+	(*ValueInfo)(nil),        // 134: xstate.v1.ValueInfo
+	(*ValueItem)(nil),        // 135: xstate.v1.ValueItem
+	(*ValueRow)(nil),         // 136: xstate.v1.ValueRow
+	(*ValueTable)(nil),       // 137: xstate.v1.ValueTable
+	(*ValueTree)(nil),        // 138: xstate.v1.ValueTree
+	(*Variation)(nil),        // 139: xstate.v1.Variation
+	(*Verification)(nil),     // 140: xstate.v1.Verification
+	(*Verified)(nil),         // 141: xstate.v1.Verified
+	(*Verify)(nil),           // 142: xstate.v1.Verify
+	(*VersionView)(nil),      // 143: xstate.v1.VersionView
+	(*Via)(nil),              // 144: xstate.v1.Via
+	(*Volatile)(nil),         // 145: xstate.v1.Volatile
+	(*WaitingCall)(nil),      // 146: xstate.v1.WaitingCall
+	(*Why)(nil),              // 147: xstate.v1.Why
+	nil,                      // 148: xstate.v1.Event.BlocksEntry
+	nil,                      // 149: xstate.v1.Output.DataEntry
+	nil,                      // 150: xstate.v1.Output.MetadataEntry
+	(*structpb.Value)(nil),   // 151: google.protobuf.Value
+	(*structpb.Struct)(nil),  // 152: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	131, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	65,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	101, // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	134, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	67,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	104, // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	148, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	148, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	151, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	151, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	143, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	146, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	67,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	98,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	149, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	69,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	101, // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	152, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	97,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	54,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	68,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	36,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	72,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	125, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	97,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	100, // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	56,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	70,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	38,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	74,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	128, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	100, // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	149, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	70,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	72,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	54,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	148, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	148, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	152, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	72,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	74,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	56,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	151, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	151, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	143, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	146, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	25,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	73,  // 36: xstate.v1.CallFlow.given:type_name -> xstate.v1.Passage
-	73,  // 37: xstate.v1.CallFlow.answer:type_name -> xstate.v1.Passage
-	148, // 38: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	148, // 39: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	75,  // 36: xstate.v1.CallFlow.given:type_name -> xstate.v1.Passage
+	75,  // 37: xstate.v1.CallFlow.answer:type_name -> xstate.v1.Passage
+	151, // 38: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	151, // 39: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	19,  // 40: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	143, // 41: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	146, // 41: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 42: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	123, // 43: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	126, // 43: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	5,   // 44: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	148, // 45: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	151, // 45: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	21,  // 46: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	24,  // 47: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	23,  // 48: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	123, // 49: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
-	123, // 50: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	123, // 51: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	99,  // 52: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	114, // 53: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	56,  // 54: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	31,  // 55: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	141, // 56: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	13,  // 57: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	71,  // 58: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	149, // 59: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	109, // 60: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	60,  // 61: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	137, // 62: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	119, // 63: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	3,   // 64: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	102, // 65: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	120, // 66: xstate.v1.Entry.text:type_name -> xstate.v1.TextEdit
-	116, // 67: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 68: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	8,   // 69: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	29,  // 70: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	32,  // 71: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	145, // 72: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
-	72,  // 73: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	46,  // 74: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	52,  // 75: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	107, // 76: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	148, // 77: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 78: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	50,  // 79: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	49,  // 80: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	51,  // 81: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	45,  // 82: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	30,  // 83: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	34,  // 84: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	22,  // 85: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	141, // 86: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	97,  // 87: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 88: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 89: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	45,  // 90: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	35,  // 91: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	54,  // 92: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	36,  // 93: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	53,  // 94: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	55,  // 95: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	143, // 96: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	64,  // 97: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	28,  // 98: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
-	97,  // 99: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	54,  // 100: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	36,  // 101: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	143, // 102: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	61,  // 103: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	20,  // 104: xstate.v1.Flow.calls:type_name -> xstate.v1.CallFlow
-	112, // 105: xstate.v1.Flow.sources:type_name -> xstate.v1.SourceFlow
-	104, // 106: xstate.v1.Flow.results:type_name -> xstate.v1.ResultFlow
-	57,  // 107: xstate.v1.Flow.findings:type_name -> xstate.v1.Finding
-	60,  // 108: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	63,  // 109: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	149, // 110: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	109, // 111: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	60,  // 112: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	137, // 113: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	119, // 114: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	3,   // 115: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	102, // 116: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	120, // 117: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
-	116, // 118: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 119: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	8,   // 120: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	131, // 121: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	141, // 122: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	97,  // 123: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	131, // 124: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	131, // 125: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	97,  // 126: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 127: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 128: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	148, // 129: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	146, // 130: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	147, // 131: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
-	75,  // 132: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	76,  // 133: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
-	78,  // 134: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	100, // 135: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	107, // 136: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	79,  // 137: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	45,  // 138: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	96,  // 139: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	118, // 140: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 141: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	82,  // 142: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	80,  // 143: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	43,  // 144: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	114, // 145: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	64,  // 146: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	38,  // 147: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	65,  // 148: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	101, // 149: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	97,  // 150: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	54,  // 151: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	81,  // 152: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	97,  // 153: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	118, // 154: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	45,  // 155: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	15,  // 156: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	45,  // 157: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	15,  // 158: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	15,  // 159: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	37,  // 160: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	77,  // 161: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	117, // 162: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	117, // 163: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	15,  // 164: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	34,  // 165: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	128, // 166: xstate.v1.QueryValue.description:type_name -> xstate.v1.ValueDescription
-	140, // 167: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	142, // 168: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 169: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 170: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	45,  // 171: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	97,  // 172: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	108, // 173: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	41,  // 174: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	66,  // 175: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	27,  // 176: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	73,  // 177: xstate.v1.ResultFlow.given:type_name -> xstate.v1.Passage
-	21,  // 178: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	21,  // 179: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	105, // 180: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	42,  // 181: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 182: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	138, // 183: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	143, // 184: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	83,  // 185: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	64,  // 186: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	28,  // 187: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	110, // 188: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	41,  // 189: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	33,  // 190: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	33,  // 191: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	44,  // 192: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	45,  // 193: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	45,  // 194: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	111, // 195: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	131, // 196: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	122, // 197: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 198: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	21,  // 199: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	21,  // 200: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	105, // 201: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	127, // 202: xstate.v1.ValueArray.common:type_name -> xstate.v1.ValueCount
-	129, // 203: xstate.v1.ValueArray.histogram:type_name -> xstate.v1.ValueHistogram
-	133, // 204: xstate.v1.ValueArray.cells:type_name -> xstate.v1.ValueRow
-	131, // 205: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	131, // 206: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	127, // 207: xstate.v1.ValueColumn.common:type_name -> xstate.v1.ValueCount
-	129, // 208: xstate.v1.ValueColumn.histogram:type_name -> xstate.v1.ValueHistogram
-	134, // 209: xstate.v1.ValueDescription.table:type_name -> xstate.v1.ValueTable
-	124, // 210: xstate.v1.ValueDescription.array:type_name -> xstate.v1.ValueArray
-	135, // 211: xstate.v1.ValueDescription.tree:type_name -> xstate.v1.ValueTree
-	130, // 212: xstate.v1.ValueDescription.image:type_name -> xstate.v1.ValueImage
-	132, // 213: xstate.v1.ValueItem.items:type_name -> xstate.v1.ValueItem
-	126, // 214: xstate.v1.ValueTable.columns:type_name -> xstate.v1.ValueColumn
-	133, // 215: xstate.v1.ValueTable.cells:type_name -> xstate.v1.ValueRow
-	132, // 216: xstate.v1.ValueTree.root:type_name -> xstate.v1.ValueItem
-	40,  // 217: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	40,  // 218: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 219: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	136, // 220: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	113, // 221: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	149, // 222: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	69,  // 223: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	69,  // 224: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	54,  // 225: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	226, // [226:226] is the sub-list for method output_type
-	226, // [226:226] is the sub-list for method input_type
-	226, // [226:226] is the sub-list for extension type_name
-	226, // [226:226] is the sub-list for extension extendee
-	0,   // [0:226] is the sub-list for field type_name
+	126, // 49: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
+	126, // 50: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	126, // 51: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	102, // 52: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	117, // 53: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	30,  // 54: xstate.v1.CheckVerifier.inputs:type_name -> xstate.v1.ChallengeInput
+	85,  // 55: xstate.v1.CheckVerifier.faults:type_name -> xstate.v1.PlantedFault
+	58,  // 56: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	33,  // 57: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	144, // 58: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	13,  // 59: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	73,  // 60: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
+	152, // 61: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	112, // 62: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	62,  // 63: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	140, // 64: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	122, // 65: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	3,   // 66: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	105, // 67: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	123, // 68: xstate.v1.Entry.text:type_name -> xstate.v1.TextEdit
+	119, // 69: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 70: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	8,   // 71: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	29,  // 72: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	34,  // 73: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	148, // 74: xstate.v1.Event.blocks:type_name -> xstate.v1.Event.BlocksEntry
+	74,  // 75: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	48,  // 76: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	54,  // 77: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	110, // 78: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	151, // 79: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 80: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	52,  // 81: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	51,  // 82: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	53,  // 83: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	47,  // 84: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	32,  // 85: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	36,  // 86: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	22,  // 87: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	144, // 88: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	100, // 89: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 90: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 91: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	47,  // 92: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	37,  // 93: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	56,  // 94: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	38,  // 95: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	55,  // 96: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	57,  // 97: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	146, // 98: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	66,  // 99: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	28,  // 100: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	100, // 101: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	56,  // 102: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	38,  // 103: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	146, // 104: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	63,  // 105: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	20,  // 106: xstate.v1.Flow.calls:type_name -> xstate.v1.CallFlow
+	115, // 107: xstate.v1.Flow.sources:type_name -> xstate.v1.SourceFlow
+	107, // 108: xstate.v1.Flow.results:type_name -> xstate.v1.ResultFlow
+	59,  // 109: xstate.v1.Flow.findings:type_name -> xstate.v1.Finding
+	62,  // 110: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	65,  // 111: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	152, // 112: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	112, // 113: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	62,  // 114: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	140, // 115: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	122, // 116: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	3,   // 117: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	105, // 118: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	123, // 119: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
+	119, // 120: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 121: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	8,   // 122: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	134, // 123: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	144, // 124: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	100, // 125: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	134, // 126: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	134, // 127: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	100, // 128: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 129: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 130: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	151, // 131: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	149, // 132: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	150, // 133: xstate.v1.Output.metadata:type_name -> xstate.v1.Output.MetadataEntry
+	77,  // 134: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	78,  // 135: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
+	80,  // 136: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	103, // 137: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	110, // 138: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	81,  // 139: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	47,  // 140: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	99,  // 141: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	121, // 142: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 143: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	84,  // 144: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	82,  // 145: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	45,  // 146: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	117, // 147: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	66,  // 148: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	40,  // 149: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	67,  // 150: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	104, // 151: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	100, // 152: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	56,  // 153: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	83,  // 154: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	100, // 155: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	121, // 156: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	47,  // 157: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 158: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	47,  // 159: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 160: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 161: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	39,  // 162: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	79,  // 163: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	120, // 164: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	120, // 165: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 166: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	36,  // 167: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	131, // 168: xstate.v1.QueryValue.description:type_name -> xstate.v1.ValueDescription
+	143, // 169: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	145, // 170: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 171: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 172: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	47,  // 173: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	100, // 174: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	111, // 175: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	43,  // 176: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	68,  // 177: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	27,  // 178: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	75,  // 179: xstate.v1.ResultFlow.given:type_name -> xstate.v1.Passage
+	21,  // 180: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	21,  // 181: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	108, // 182: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	44,  // 183: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 184: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	141, // 185: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	146, // 186: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	86,  // 187: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	66,  // 188: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	28,  // 189: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	113, // 190: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	43,  // 191: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	35,  // 192: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	35,  // 193: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	46,  // 194: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	47,  // 195: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	47,  // 196: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	114, // 197: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	134, // 198: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	125, // 199: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 200: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	21,  // 201: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	21,  // 202: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	108, // 203: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	130, // 204: xstate.v1.ValueArray.common:type_name -> xstate.v1.ValueCount
+	132, // 205: xstate.v1.ValueArray.histogram:type_name -> xstate.v1.ValueHistogram
+	136, // 206: xstate.v1.ValueArray.cells:type_name -> xstate.v1.ValueRow
+	134, // 207: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	134, // 208: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	130, // 209: xstate.v1.ValueColumn.common:type_name -> xstate.v1.ValueCount
+	132, // 210: xstate.v1.ValueColumn.histogram:type_name -> xstate.v1.ValueHistogram
+	137, // 211: xstate.v1.ValueDescription.table:type_name -> xstate.v1.ValueTable
+	127, // 212: xstate.v1.ValueDescription.array:type_name -> xstate.v1.ValueArray
+	138, // 213: xstate.v1.ValueDescription.tree:type_name -> xstate.v1.ValueTree
+	133, // 214: xstate.v1.ValueDescription.image:type_name -> xstate.v1.ValueImage
+	135, // 215: xstate.v1.ValueItem.items:type_name -> xstate.v1.ValueItem
+	129, // 216: xstate.v1.ValueTable.columns:type_name -> xstate.v1.ValueColumn
+	136, // 217: xstate.v1.ValueTable.cells:type_name -> xstate.v1.ValueRow
+	135, // 218: xstate.v1.ValueTree.root:type_name -> xstate.v1.ValueItem
+	42,  // 219: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	42,  // 220: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 221: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	139, // 222: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	116, // 223: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	152, // 224: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	71,  // 225: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	71,  // 226: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	56,  // 227: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	228, // [228:228] is the sub-list for method output_type
+	228, // [228:228] is the sub-list for method input_type
+	228, // [228:228] is the sub-list for extension type_name
+	228, // [228:228] is the sub-list for extension extendee
+	0,   // [0:228] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -15357,18 +15708,18 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[52].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[107].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[124].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[126].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[132].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[54].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[110].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[127].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[129].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[135].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   148,
+			NumMessages:   151,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -106,6 +106,9 @@ const (
 	AuditServiceReplayProcedure = "/xstate.v1.AuditService/Replay"
 	// AuditServiceVerifyProcedure is the fully-qualified name of the AuditService's Verify RPC.
 	AuditServiceVerifyProcedure = "/xstate.v1.AuditService/Verify"
+	// AuditServiceCheckVerifierProcedure is the fully-qualified name of the AuditService's
+	// CheckVerifier RPC.
+	AuditServiceCheckVerifierProcedure = "/xstate.v1.AuditService/CheckVerifier"
 	// AuditServiceFlowProcedure is the fully-qualified name of the AuditService's Flow RPC.
 	AuditServiceFlowProcedure = "/xstate.v1.AuditService/Flow"
 	// AuditServiceEvidenceProcedure is the fully-qualified name of the AuditService's Evidence RPC.
@@ -1010,6 +1013,8 @@ type AuditServiceClient interface {
 	Replay(context.Context, *connect.Request[ReplayRequest]) (*connect.Response[Replay], error)
 	// Verify executes a block several times from the same state, and reports what differs.
 	Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error)
+	// CheckVerifier plants faults in what a block checks, and reports which of them it notices.
+	CheckVerifier(context.Context, *connect.Request[CheckVerifierRequest]) (*connect.Response[CheckVerifier], error)
 	// Flow says what reached the calls of a program, and what became of their answers.
 	Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error)
 	// Evidence tells what a result depends on: data, code, edits, agents, checks.
@@ -1039,6 +1044,12 @@ func NewAuditServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(auditServiceMethods.ByName("Verify")),
 			connect.WithClientOptions(opts...),
 		),
+		checkVerifier: connect.NewClient[CheckVerifierRequest, CheckVerifier](
+			httpClient,
+			baseURL+AuditServiceCheckVerifierProcedure,
+			connect.WithSchema(auditServiceMethods.ByName("CheckVerifier")),
+			connect.WithClientOptions(opts...),
+		),
 		flow: connect.NewClient[FlowRequest, Flow](
 			httpClient,
 			baseURL+AuditServiceFlowProcedure,
@@ -1058,10 +1069,11 @@ func NewAuditServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // auditServiceClient implements AuditServiceClient.
 type auditServiceClient struct {
-	replay   *connect.Client[ReplayRequest, Replay]
-	verify   *connect.Client[VerifyRequest, Verify]
-	flow     *connect.Client[FlowRequest, Flow]
-	evidence *connect.Client[EvidenceRequest, Evidence]
+	replay        *connect.Client[ReplayRequest, Replay]
+	verify        *connect.Client[VerifyRequest, Verify]
+	checkVerifier *connect.Client[CheckVerifierRequest, CheckVerifier]
+	flow          *connect.Client[FlowRequest, Flow]
+	evidence      *connect.Client[EvidenceRequest, Evidence]
 }
 
 // Replay calls xstate.v1.AuditService.Replay.
@@ -1072,6 +1084,11 @@ func (c *auditServiceClient) Replay(ctx context.Context, req *connect.Request[Re
 // Verify calls xstate.v1.AuditService.Verify.
 func (c *auditServiceClient) Verify(ctx context.Context, req *connect.Request[VerifyRequest]) (*connect.Response[Verify], error) {
 	return c.verify.CallUnary(ctx, req)
+}
+
+// CheckVerifier calls xstate.v1.AuditService.CheckVerifier.
+func (c *auditServiceClient) CheckVerifier(ctx context.Context, req *connect.Request[CheckVerifierRequest]) (*connect.Response[CheckVerifier], error) {
+	return c.checkVerifier.CallUnary(ctx, req)
 }
 
 // Flow calls xstate.v1.AuditService.Flow.
@@ -1090,6 +1107,8 @@ type AuditServiceHandler interface {
 	Replay(context.Context, *connect.Request[ReplayRequest]) (*connect.Response[Replay], error)
 	// Verify executes a block several times from the same state, and reports what differs.
 	Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error)
+	// CheckVerifier plants faults in what a block checks, and reports which of them it notices.
+	CheckVerifier(context.Context, *connect.Request[CheckVerifierRequest]) (*connect.Response[CheckVerifier], error)
 	// Flow says what reached the calls of a program, and what became of their answers.
 	Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error)
 	// Evidence tells what a result depends on: data, code, edits, agents, checks.
@@ -1115,6 +1134,12 @@ func NewAuditServiceHandler(svc AuditServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(auditServiceMethods.ByName("Verify")),
 		connect.WithHandlerOptions(opts...),
 	)
+	auditServiceCheckVerifierHandler := connect.NewUnaryHandler(
+		AuditServiceCheckVerifierProcedure,
+		svc.CheckVerifier,
+		connect.WithSchema(auditServiceMethods.ByName("CheckVerifier")),
+		connect.WithHandlerOptions(opts...),
+	)
 	auditServiceFlowHandler := connect.NewUnaryHandler(
 		AuditServiceFlowProcedure,
 		svc.Flow,
@@ -1135,6 +1160,8 @@ func NewAuditServiceHandler(svc AuditServiceHandler, opts ...connect.HandlerOpti
 			auditServiceReplayHandler.ServeHTTP(w, r)
 		case AuditServiceVerifyProcedure:
 			auditServiceVerifyHandler.ServeHTTP(w, r)
+		case AuditServiceCheckVerifierProcedure:
+			auditServiceCheckVerifierHandler.ServeHTTP(w, r)
 		case AuditServiceFlowProcedure:
 			auditServiceFlowHandler.ServeHTTP(w, r)
 		case AuditServiceEvidenceProcedure:
@@ -1154,6 +1181,10 @@ func (UnimplementedAuditServiceHandler) Replay(context.Context, *connect.Request
 
 func (UnimplementedAuditServiceHandler) Verify(context.Context, *connect.Request[VerifyRequest]) (*connect.Response[Verify], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.AuditService.Verify is not implemented"))
+}
+
+func (UnimplementedAuditServiceHandler) CheckVerifier(context.Context, *connect.Request[CheckVerifierRequest]) (*connect.Response[CheckVerifier], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.AuditService.CheckVerifier is not implemented"))
 }
 
 func (UnimplementedAuditServiceHandler) Flow(context.Context, *connect.Request[FlowRequest]) (*connect.Response[Flow], error) {

@@ -2954,6 +2954,98 @@ func (x *VerifyRequest) GetOrigin() *structpb.Struct {
 	return nil
 }
 
+type CheckVerifierRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Session        string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Folder         string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	Block          string                 `protobuf:"bytes,3,opt,name=block,proto3" json:"block,omitempty"`
+	Inputs         []string               `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`   // the variables to plant faults in; none: all that it reads of earlier blocks
+	Verdict        string                 `protobuf:"bytes,5,opt,name=verdict,proto3" json:"verdict,omitempty"` // the variable that is its verdict
+	TimeoutSeconds float64                `protobuf:"fixed64,6,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
+	Python         string                 `protobuf:"bytes,7,opt,name=python,proto3" json:"python,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CheckVerifierRequest) Reset() {
+	*x = CheckVerifierRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckVerifierRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckVerifierRequest) ProtoMessage() {}
+
+func (x *CheckVerifierRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckVerifierRequest.ProtoReflect.Descriptor instead.
+func (*CheckVerifierRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CheckVerifierRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *CheckVerifierRequest) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
+func (x *CheckVerifierRequest) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *CheckVerifierRequest) GetInputs() []string {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *CheckVerifierRequest) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *CheckVerifierRequest) GetTimeoutSeconds() float64 {
+	if x != nil {
+		return x.TimeoutSeconds
+	}
+	return 0
+}
+
+func (x *CheckVerifierRequest) GetPython() string {
+	if x != nil {
+		return x.Python
+	}
+	return ""
+}
+
 type FlowRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -2967,7 +3059,7 @@ type FlowRequest struct {
 
 func (x *FlowRequest) Reset() {
 	*x = FlowRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	mi := &file_xstate_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3071,7 @@ func (x *FlowRequest) String() string {
 func (*FlowRequest) ProtoMessage() {}
 
 func (x *FlowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[31]
+	mi := &file_xstate_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3084,7 @@ func (x *FlowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowRequest.ProtoReflect.Descriptor instead.
 func (*FlowRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FlowRequest) GetSession() string {
@@ -3043,7 +3135,7 @@ type EvidenceRequest struct {
 
 func (x *EvidenceRequest) Reset() {
 	*x = EvidenceRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[32]
+	mi := &file_xstate_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3055,7 +3147,7 @@ func (x *EvidenceRequest) String() string {
 func (*EvidenceRequest) ProtoMessage() {}
 
 func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[32]
+	mi := &file_xstate_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3068,7 +3160,7 @@ func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRequest.ProtoReflect.Descriptor instead.
 func (*EvidenceRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvidenceRequest) GetSession() string {
@@ -3381,7 +3473,15 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x05block\x18\x03 \x01(\tR\x05block\x12\x14\n" +
 	"\x05times\x18\x04 \x01(\x05R\x05times\x12'\n" +
 	"\x0ftimeout_seconds\x18\x05 \x01(\x01R\x0etimeoutSeconds\x12/\n" +
-	"\x06origin\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06origin\"\x8d\x01\n" +
+	"\x06origin\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06origin\"\xd1\x01\n" +
+	"\x14CheckVerifierRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x14\n" +
+	"\x05block\x18\x03 \x01(\tR\x05block\x12\x16\n" +
+	"\x06inputs\x18\x04 \x03(\tR\x06inputs\x12\x18\n" +
+	"\averdict\x18\x05 \x01(\tR\averdict\x12'\n" +
+	"\x0ftimeout_seconds\x18\x06 \x01(\x01R\x0etimeoutSeconds\x12\x16\n" +
+	"\x06python\x18\a \x01(\tR\x06python\"\x8d\x01\n" +
 	"\vFlowRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -3428,10 +3528,11 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x05Value\x12\x17.xstate.v1.ValueRequest\x1a\x15.xstate.v1.QueryValue\"\x03\x90\x02\x01\x129\n" +
 	"\aHistory\x12\x19.xstate.v1.HistoryRequest\x1a\x0e.xstate.v1.Log\"\x03\x90\x02\x01\x12=\n" +
 	"\x04Show\x12\x16.xstate.v1.ShowRequest\x1a\x18.xstate.v1.QueryResponse\"\x03\x90\x02\x01\x124\n" +
-	"\x04Diff\x12\x16.xstate.v1.DiffRequest\x1a\x0f.xstate.v1.Diff\"\x03\x90\x02\x012\xf4\x01\n" +
+	"\x04Diff\x12\x16.xstate.v1.DiffRequest\x1a\x0f.xstate.v1.Diff\"\x03\x90\x02\x012\xc0\x02\n" +
 	"\fAuditService\x125\n" +
 	"\x06Replay\x12\x18.xstate.v1.ReplayRequest\x1a\x11.xstate.v1.Replay\x125\n" +
-	"\x06Verify\x12\x18.xstate.v1.VerifyRequest\x1a\x11.xstate.v1.Verify\x124\n" +
+	"\x06Verify\x12\x18.xstate.v1.VerifyRequest\x1a\x11.xstate.v1.Verify\x12J\n" +
+	"\rCheckVerifier\x12\x1f.xstate.v1.CheckVerifierRequest\x1a\x18.xstate.v1.CheckVerifier\x124\n" +
 	"\x04Flow\x12\x16.xstate.v1.FlowRequest\x1a\x0f.xstate.v1.Flow\"\x03\x90\x02\x01\x12@\n" +
 	"\bEvidence\x12\x1a.xstate.v1.EvidenceRequest\x1a\x13.xstate.v1.Evidence\"\x03\x90\x02\x01B8Z6github.com/xstate-engine/xstate/api/xstate/v1;xstatev1b\x06proto3"
 
@@ -3447,114 +3548,116 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_services_proto_rawDescData
 }
 
-var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_xstate_v1_services_proto_goTypes = []any{
-	(*ListRequest)(nil),        // 0: xstate.v1.ListRequest
-	(*GetRequest)(nil),         // 1: xstate.v1.GetRequest
-	(*ExecRequest)(nil),        // 2: xstate.v1.ExecRequest
-	(*ToolDefinition)(nil),     // 3: xstate.v1.ToolDefinition
-	(*RunRequest)(nil),         // 4: xstate.v1.RunRequest
-	(*InterruptRequest)(nil),   // 5: xstate.v1.InterruptRequest
-	(*InterruptResponse)(nil),  // 6: xstate.v1.InterruptResponse
-	(*ListRunsRequest)(nil),    // 7: xstate.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),   // 8: xstate.v1.ListRunsResponse
-	(*ActiveRun)(nil),          // 9: xstate.v1.ActiveRun
-	(*EditRequest)(nil),        // 10: xstate.v1.EditRequest
-	(*UndoRequest)(nil),        // 11: xstate.v1.UndoRequest
-	(*RollbackRequest)(nil),    // 12: xstate.v1.RollbackRequest
-	(*ForkRequest)(nil),        // 13: xstate.v1.ForkRequest
-	(*ListCallsRequest)(nil),   // 14: xstate.v1.ListCallsRequest
-	(*GetCallRequest)(nil),     // 15: xstate.v1.GetCallRequest
-	(*ApproveRequest)(nil),     // 16: xstate.v1.ApproveRequest
-	(*AnswerCallRequest)(nil),  // 17: xstate.v1.AnswerCallRequest
-	(*AnswerCallResponse)(nil), // 18: xstate.v1.AnswerCallResponse
-	(*PlanRequest)(nil),        // 19: xstate.v1.PlanRequest
-	(*WhyRequest)(nil),         // 20: xstate.v1.WhyRequest
-	(*QueryRequest)(nil),       // 21: xstate.v1.QueryRequest
-	(*PathEnds)(nil),           // 22: xstate.v1.PathEnds
-	(*QueryResponse)(nil),      // 23: xstate.v1.QueryResponse
-	(*ValueRequest)(nil),       // 24: xstate.v1.ValueRequest
-	(*ValuePlace)(nil),         // 25: xstate.v1.ValuePlace
-	(*HistoryRequest)(nil),     // 26: xstate.v1.HistoryRequest
-	(*ShowRequest)(nil),        // 27: xstate.v1.ShowRequest
-	(*DiffRequest)(nil),        // 28: xstate.v1.DiffRequest
-	(*ReplayRequest)(nil),      // 29: xstate.v1.ReplayRequest
-	(*VerifyRequest)(nil),      // 30: xstate.v1.VerifyRequest
-	(*FlowRequest)(nil),        // 31: xstate.v1.FlowRequest
-	(*EvidenceRequest)(nil),    // 32: xstate.v1.EvidenceRequest
-	nil,                        // 33: xstate.v1.ExecRequest.EnvironEntry
-	nil,                        // 34: xstate.v1.RunRequest.EnvironEntry
-	nil,                        // 35: xstate.v1.EditRequest.EnvironEntry
-	nil,                        // 36: xstate.v1.PlanRequest.EnvironEntry
-	nil,                        // 37: xstate.v1.ValueRequest.EnvironEntry
-	(*structpb.Struct)(nil),    // 38: google.protobuf.Struct
-	(*structpb.Value)(nil),     // 39: google.protobuf.Value
-	(*Query)(nil),              // 40: xstate.v1.Query
-	(*QueryBlock)(nil),         // 41: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),        // 42: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),    // 43: xstate.v1.QueryDependents
-	(*QueryPath)(nil),          // 44: xstate.v1.QueryPath
-	(*QueryVersion)(nil),       // 45: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),         // 46: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),        // 47: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),    // 48: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),      // 49: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),         // 50: xstate.v1.QueryWhere
-	(*Status)(nil),             // 51: xstate.v1.Status
-	(*Exec)(nil),               // 52: xstate.v1.Exec
-	(*Event)(nil),              // 53: xstate.v1.Event
-	(*Run)(nil),                // 54: xstate.v1.Run
-	(*Patch)(nil),              // 55: xstate.v1.Patch
-	(*Undo)(nil),               // 56: xstate.v1.Undo
-	(*Rollback)(nil),           // 57: xstate.v1.Rollback
-	(*Fork)(nil),               // 58: xstate.v1.Fork
-	(*Calls)(nil),              // 59: xstate.v1.Calls
-	(*Call)(nil),               // 60: xstate.v1.Call
-	(*Approve)(nil),            // 61: xstate.v1.Approve
-	(*Plan)(nil),               // 62: xstate.v1.Plan
-	(*Why)(nil),                // 63: xstate.v1.Why
-	(*QueryValue)(nil),         // 64: xstate.v1.QueryValue
-	(*Log)(nil),                // 65: xstate.v1.Log
-	(*Diff)(nil),               // 66: xstate.v1.Diff
-	(*Replay)(nil),             // 67: xstate.v1.Replay
-	(*Verify)(nil),             // 68: xstate.v1.Verify
-	(*Flow)(nil),               // 69: xstate.v1.Flow
-	(*Evidence)(nil),           // 70: xstate.v1.Evidence
+	(*ListRequest)(nil),          // 0: xstate.v1.ListRequest
+	(*GetRequest)(nil),           // 1: xstate.v1.GetRequest
+	(*ExecRequest)(nil),          // 2: xstate.v1.ExecRequest
+	(*ToolDefinition)(nil),       // 3: xstate.v1.ToolDefinition
+	(*RunRequest)(nil),           // 4: xstate.v1.RunRequest
+	(*InterruptRequest)(nil),     // 5: xstate.v1.InterruptRequest
+	(*InterruptResponse)(nil),    // 6: xstate.v1.InterruptResponse
+	(*ListRunsRequest)(nil),      // 7: xstate.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),     // 8: xstate.v1.ListRunsResponse
+	(*ActiveRun)(nil),            // 9: xstate.v1.ActiveRun
+	(*EditRequest)(nil),          // 10: xstate.v1.EditRequest
+	(*UndoRequest)(nil),          // 11: xstate.v1.UndoRequest
+	(*RollbackRequest)(nil),      // 12: xstate.v1.RollbackRequest
+	(*ForkRequest)(nil),          // 13: xstate.v1.ForkRequest
+	(*ListCallsRequest)(nil),     // 14: xstate.v1.ListCallsRequest
+	(*GetCallRequest)(nil),       // 15: xstate.v1.GetCallRequest
+	(*ApproveRequest)(nil),       // 16: xstate.v1.ApproveRequest
+	(*AnswerCallRequest)(nil),    // 17: xstate.v1.AnswerCallRequest
+	(*AnswerCallResponse)(nil),   // 18: xstate.v1.AnswerCallResponse
+	(*PlanRequest)(nil),          // 19: xstate.v1.PlanRequest
+	(*WhyRequest)(nil),           // 20: xstate.v1.WhyRequest
+	(*QueryRequest)(nil),         // 21: xstate.v1.QueryRequest
+	(*PathEnds)(nil),             // 22: xstate.v1.PathEnds
+	(*QueryResponse)(nil),        // 23: xstate.v1.QueryResponse
+	(*ValueRequest)(nil),         // 24: xstate.v1.ValueRequest
+	(*ValuePlace)(nil),           // 25: xstate.v1.ValuePlace
+	(*HistoryRequest)(nil),       // 26: xstate.v1.HistoryRequest
+	(*ShowRequest)(nil),          // 27: xstate.v1.ShowRequest
+	(*DiffRequest)(nil),          // 28: xstate.v1.DiffRequest
+	(*ReplayRequest)(nil),        // 29: xstate.v1.ReplayRequest
+	(*VerifyRequest)(nil),        // 30: xstate.v1.VerifyRequest
+	(*CheckVerifierRequest)(nil), // 31: xstate.v1.CheckVerifierRequest
+	(*FlowRequest)(nil),          // 32: xstate.v1.FlowRequest
+	(*EvidenceRequest)(nil),      // 33: xstate.v1.EvidenceRequest
+	nil,                          // 34: xstate.v1.ExecRequest.EnvironEntry
+	nil,                          // 35: xstate.v1.RunRequest.EnvironEntry
+	nil,                          // 36: xstate.v1.EditRequest.EnvironEntry
+	nil,                          // 37: xstate.v1.PlanRequest.EnvironEntry
+	nil,                          // 38: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),      // 39: google.protobuf.Struct
+	(*structpb.Value)(nil),       // 40: google.protobuf.Value
+	(*Query)(nil),                // 41: xstate.v1.Query
+	(*QueryBlock)(nil),           // 42: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),          // 43: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),      // 44: xstate.v1.QueryDependents
+	(*QueryPath)(nil),            // 45: xstate.v1.QueryPath
+	(*QueryVersion)(nil),         // 46: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),           // 47: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),          // 48: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),      // 49: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),        // 50: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),           // 51: xstate.v1.QueryWhere
+	(*Status)(nil),               // 52: xstate.v1.Status
+	(*Exec)(nil),                 // 53: xstate.v1.Exec
+	(*Event)(nil),                // 54: xstate.v1.Event
+	(*Run)(nil),                  // 55: xstate.v1.Run
+	(*Patch)(nil),                // 56: xstate.v1.Patch
+	(*Undo)(nil),                 // 57: xstate.v1.Undo
+	(*Rollback)(nil),             // 58: xstate.v1.Rollback
+	(*Fork)(nil),                 // 59: xstate.v1.Fork
+	(*Calls)(nil),                // 60: xstate.v1.Calls
+	(*Call)(nil),                 // 61: xstate.v1.Call
+	(*Approve)(nil),              // 62: xstate.v1.Approve
+	(*Plan)(nil),                 // 63: xstate.v1.Plan
+	(*Why)(nil),                  // 64: xstate.v1.Why
+	(*QueryValue)(nil),           // 65: xstate.v1.QueryValue
+	(*Log)(nil),                  // 66: xstate.v1.Log
+	(*Diff)(nil),                 // 67: xstate.v1.Diff
+	(*Replay)(nil),               // 68: xstate.v1.Replay
+	(*Verify)(nil),               // 69: xstate.v1.Verify
+	(*CheckVerifier)(nil),        // 70: xstate.v1.CheckVerifier
+	(*Flow)(nil),                 // 71: xstate.v1.Flow
+	(*Evidence)(nil),             // 72: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
-	38, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
-	33, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
+	39, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
+	34, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
 	3,  // 2: xstate.v1.ExecRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 3: xstate.v1.ExecRequest.models:type_name -> xstate.v1.ToolDefinition
-	38, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
-	39, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
-	38, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
-	34, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
+	39, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
+	40, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
+	39, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
+	35, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
 	3,  // 8: xstate.v1.RunRequest.tools:type_name -> xstate.v1.ToolDefinition
 	3,  // 9: xstate.v1.RunRequest.models:type_name -> xstate.v1.ToolDefinition
 	9,  // 10: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
-	38, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
-	35, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
-	38, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
-	38, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
-	38, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
-	36, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
+	39, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
+	36, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
+	39, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
+	39, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
+	39, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
+	37, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
 	22, // 17: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
-	40, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
-	41, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
-	42, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
-	43, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
-	43, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
-	44, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
-	45, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
-	46, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
-	47, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
-	48, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
-	49, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
-	50, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
-	37, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
+	41, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
+	42, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
+	43, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
+	44, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
+	44, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
+	45, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
+	46, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
+	47, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
+	48, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
+	49, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
+	50, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
+	51, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
+	38, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
 	25, // 31: xstate.v1.ValueRequest.place:type_name -> xstate.v1.ValuePlace
-	38, // 32: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
+	39, // 32: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
 	0,  // 33: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
 	1,  // 34: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
 	2,  // 35: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
@@ -3580,37 +3683,39 @@ var file_xstate_v1_services_proto_depIdxs = []int32{
 	28, // 55: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
 	29, // 56: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
 	30, // 57: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
-	31, // 58: xstate.v1.AuditService.Flow:input_type -> xstate.v1.FlowRequest
-	32, // 59: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
-	51, // 60: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
-	51, // 61: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
-	52, // 62: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
-	53, // 63: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
-	54, // 64: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
-	53, // 65: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
-	6,  // 66: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
-	8,  // 67: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
-	55, // 68: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
-	56, // 69: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
-	57, // 70: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
-	58, // 71: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	59, // 72: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
-	60, // 73: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
-	61, // 74: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
-	18, // 75: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
-	62, // 76: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
-	63, // 77: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
-	23, // 78: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
-	64, // 79: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
-	65, // 80: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
-	23, // 81: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
-	66, // 82: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
-	67, // 83: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
-	68, // 84: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
-	69, // 85: xstate.v1.AuditService.Flow:output_type -> xstate.v1.Flow
-	70, // 86: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
-	60, // [60:87] is the sub-list for method output_type
-	33, // [33:60] is the sub-list for method input_type
+	31, // 58: xstate.v1.AuditService.CheckVerifier:input_type -> xstate.v1.CheckVerifierRequest
+	32, // 59: xstate.v1.AuditService.Flow:input_type -> xstate.v1.FlowRequest
+	33, // 60: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
+	52, // 61: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
+	52, // 62: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
+	53, // 63: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
+	54, // 64: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
+	55, // 65: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
+	54, // 66: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
+	6,  // 67: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
+	8,  // 68: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
+	56, // 69: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
+	57, // 70: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
+	58, // 71: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
+	59, // 72: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
+	60, // 73: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
+	61, // 74: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
+	62, // 75: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
+	18, // 76: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
+	63, // 77: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
+	64, // 78: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
+	23, // 79: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
+	65, // 80: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
+	66, // 81: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
+	23, // 82: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
+	67, // 83: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
+	68, // 84: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
+	69, // 85: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
+	70, // 86: xstate.v1.AuditService.CheckVerifier:output_type -> xstate.v1.CheckVerifier
+	71, // 87: xstate.v1.AuditService.Flow:output_type -> xstate.v1.Flow
+	72, // 88: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
+	61, // [61:89] is the sub-list for method output_type
+	33, // [33:61] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -3660,15 +3765,15 @@ func file_xstate_v1_services_proto_init() {
 	}
 	file_xstate_v1_services_proto_msgTypes[24].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[26].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[31].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[32].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_services_proto_rawDesc), len(file_xstate_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -356,6 +356,32 @@ export interface Candidate {
   text: string;
 }
 
+export interface ChallengeInput {
+  name: string;
+  type: string;
+  by: string;
+}
+
+export interface CheckVerifier {
+  version: number;
+  session: string;
+  block: string;
+  step: number;
+  inputs: ChallengeInput[];
+  verdict: string;
+  was: string;
+  faults: PlantedFault[];
+  noticed: number;
+  missed: number;
+  unread: number;
+  executed: number;
+  calls: number;
+  seconds: number;
+  whole: number;
+  whole_seconds: number;
+  unseen: string[];
+}
+
 export interface CheckView {
   id: string;
   kind: string;
@@ -934,6 +960,15 @@ export interface PlannedEdit {
   block: string;
   form: string;
   symbols: Symbols;
+}
+
+export interface PlantedFault {
+  input: string;
+  fault: string;
+  outcome: string;
+  now?: string;
+  calls: number;
+  seconds: number;
 }
 
 export interface PrivateRun {

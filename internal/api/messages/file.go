@@ -25,7 +25,8 @@ option go_package = "github.com/xstate-engine/xstate/api/xstate/v1;xstatev1";
 
 // served are the documents that a service answers with. Other messages are parts of these.
 var served = []any{
-	api.Approve{}, api.Artifacts{}, api.Call{}, api.Calls{}, api.Diff{}, api.Error{}, api.Event{}, api.Evidence{},
+	api.Approve{}, api.Artifacts{}, api.Call{}, api.Calls{},
+	api.CheckVerifier{}, api.Diff{}, api.Error{}, api.Event{}, api.Evidence{},
 	api.Exec{}, api.Flow{}, api.Fork{}, api.Log{},
 	api.Patch{}, api.Plan{}, api.Query{}, api.QueryBlock{}, api.QueryBlocks{}, api.QueryDependents{}, api.QueryPatch{},
 	api.QueryPath{}, api.QuerySymbol{}, api.QueryUnverified{}, api.QueryValue{}, api.QueryVersion{},

@@ -42,6 +42,8 @@ var operations = map[string]func(proto.Message) *call{
 	v1.AuditServiceVerifyProcedure:   of(verifyCall),
 	v1.AuditServiceEvidenceProcedure: of(evidenceCall),
 	v1.AuditServiceFlowProcedure:     of(flowCall),
+
+	v1.AuditServiceCheckVerifierProcedure: of(checkVerifierCall),
 }
 
 // of makes the call of one type of request.
@@ -240,6 +242,15 @@ func verifyCall(r *v1.VerifyRequest) *call {
 	c.ask = &verb.Verify{
 		InSession: verb.In(r.GetSession()), Block: c.need("block", r.GetBlock()), Times: int(r.GetTimes()),
 		Timeout: c.timeout(r.GetTimeoutSeconds()), Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func checkVerifierCall(r *v1.CheckVerifierRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.CheckVerifier{
+		InSession: verb.In(r.GetSession()), Block: c.need("block", r.GetBlock()), Inputs: r.GetInputs(),
+		Verdict: r.GetVerdict(), Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(),
 	}
 	return c
 }

@@ -389,6 +389,32 @@ class Candidate(TypedDict):
     text: str
 
 
+class ChallengeInput(TypedDict):
+    name: str
+    type: str
+    by: str
+
+
+class CheckVerifier(TypedDict):
+    version: int
+    session: str
+    block: str
+    step: int
+    inputs: list[ChallengeInput]
+    verdict: str
+    was: str
+    faults: list[PlantedFault]
+    noticed: int
+    missed: int
+    unread: int
+    executed: int
+    calls: int
+    seconds: float
+    whole: int
+    whole_seconds: float
+    unseen: list[str]
+
+
 class CheckView(TypedDict):
     id: str
     kind: str
@@ -987,6 +1013,15 @@ class PlannedEdit(TypedDict):
     block: str
     form: str
     symbols: Symbols
+
+
+class PlantedFault(TypedDict):
+    input: str
+    fault: str
+    outcome: str
+    now: NotRequired[str]
+    calls: int
+    seconds: float
 
 
 class PrivateRun(TypedDict):
