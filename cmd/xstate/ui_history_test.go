@@ -319,7 +319,9 @@ choice = xstate.ask("which one?", choices=["left", "right"])
 		strings.Contains(page, "waits for a decision") {
 		t.Errorf("decide: status %d: %s", status, page)
 	}
-	b.shows("/ui/calls?session=a.py", "which one?", "left")
+	b.shows("/ui/calls?session=a.py", "which one?", "left", `<a href="/ui/flow?session=a.py">`)
+	b.shows("/ui/flow?session=a.py", "What reached each call", `<a href="/ui/block?block=ask&amp;session=a.py">`,
+		"nothing, by its words", "no request and no result depends on the answer of call 3 of choose")
 	b.shows("/ui/history?session=a.py", "1000&#43;500 tokens, $0.002")
 }
 

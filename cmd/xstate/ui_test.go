@@ -167,7 +167,7 @@ func TestPage(t *testing.T) {
 
 	// Every view of the past is shown, also where nothing was there yet.
 	for _, view := range []string{"program", "block", "graph", "history", "step", "values", "value", "calls",
-		"evidence", "agents", "failures", "blame", "audit", "plan"} {
+		"evidence", "agents", "failures", "blame", "audit", "plan", "flow"} {
 		for _, step := range []string{"1", "4"} {
 			path := "/ui/" + view + "?session=p.py&block=total&name=total&of=total&step=" + step
 			if status, page := b.get(path); status >= 500 || strings.Contains(page, "internal error") {
@@ -293,6 +293,7 @@ func TestPageOfHostileOutputs(t *testing.T) {
 	b := newBrowser(t, s, true)
 	views := []string{"program?session=h.py", "values?session=h.py", "graph?session=h.py", "history?session=h.py",
 		"step?session=h.py&step=1", "step?session=h.py&step=2", "evidence?session=h.py&of=text", "calls?session=h.py",
+		"flow?session=h.py",
 		"block?session=h.py&block=text", "block?session=h.py&block=failed", "parts?session=h.py&block=failed",
 		"value?session=h.py&name=" + url.QueryEscape("<script>alert(1)</script>"),
 		"program?session=" + url.QueryEscape("<script>alert(1)</script>"),

@@ -87,13 +87,9 @@ func ChallengeBlock(ctx context.Context, s *Subject, id state.BlockID, o Challen
 		return nil, err
 	}
 	defer release()
-	program, head, err := s.Program(ctx)
+	program, head, at, err := s.programWith(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
-	if at < 0 {
-		return nil, s.NoBlock(id, query.PatchBlocks(program))
 	}
 	if v, ok := lang.Of(program[at].Dialect); !ok || v.Language.Name != "python" {
 		return nil, &state.Error{Code: CodeNoClaim, Message: fmt.Sprintf("block %s is not in Python", id),

@@ -64,13 +64,9 @@ func VerifyBlock(
 		return nil, err
 	}
 	defer release()
-	program, head, err := s.Program(ctx)
+	program, head, at, err := s.programWith(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
-	if at < 0 {
-		return nil, s.NoBlock(id, query.PatchBlocks(program))
 	}
 	var outs []*runner.BlockOutcome
 	err = engine.Isolated(func() (err error) {

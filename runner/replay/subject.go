@@ -2,8 +2,10 @@ package replay
 
 import (
 	"context"
+	"slices"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -22,4 +24,18 @@ type Subject struct {
 	Engine func(ctx context.Context) (own *runner.Engine, release func(), err error)
 	// BeginCalls begins calls that no program makes: rules and budgets of the session decide about them.
 	BeginCalls func(ctx context.Context) error
+}
+
+// programWith returns the program, its last step and the place of a block in it.
+func (s *Subject) programWith(
+	ctx context.Context, id state.BlockID,
+) (program []state.ProgramBlock, head state.StepNumber, at int, err error) {
+	if program, head, err = s.Program(ctx); err != nil {
+		return nil, 0, 0, err
+	}
+	at = slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
+	if at < 0 {
+		return nil, 0, 0, s.NoBlock(id, query.PatchBlocks(program))
+	}
+	return program, head, at, nil
 }

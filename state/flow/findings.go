@@ -232,9 +232,12 @@ func (f *flow) dropped(group []int) {
 	}
 }
 
-// isRead reports whether a later call or a result depends on the answer of a call.
+// isRead reports whether a later call or a result depends on the answer of a call. What the last block leaves is one.
 func (f *flow) isRead(i int) bool {
 	s := f.texts.sources[f.Calls[i].source]
+	if f.Calls[i].Block == f.last {
+		return true
+	}
 	for j := i + 1; j < len(f.Calls); j++ {
 		if f.mayReach(s, f.Calls[j].Node, j) {
 			return true

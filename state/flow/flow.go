@@ -23,6 +23,7 @@ type flow struct {
 	answers []map[int32]*cover // what its answer has
 	inside  []map[int32]*cover // what each result has
 	groups  map[string][]int   // calls, by node and tool
+	last    state.BlockID      // the last block of the program
 }
 
 // calls reads the calls that the nodes depend on.
@@ -30,6 +31,7 @@ func (f *flow) calls(ctx context.Context, h *query.History, judge *artifact.Asse
 	seen := map[state.CallID]bool{}
 	for i := range judge.Snapshot.Blocks {
 		b := &judge.Snapshot.Blocks[i]
+		f.last = b.ID
 		for _, node := range b.Nodes {
 			for _, r := range node.Reads {
 				c, err := h.Call(ctx, r.Key)

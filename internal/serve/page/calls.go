@@ -39,6 +39,20 @@ func (v *view) calls() error {
 	return nil
 }
 
+// flow shows what reached each call, and what became of its answer.
+func (v *view) flow() error {
+	d, err := ask[api.Flow](v.r.Context(), v.p, &verb.Flow{InSession: verb.In(v.Session),
+		Moment: verb.Moment{AtStep: v.AtStep}})
+	if err != nil {
+		return err
+	}
+	if len(d.Calls) > listedCalls {
+		d.Calls = d.Calls[:listedCalls]
+	}
+	v.Name, v.Title, v.Data = "flow", "What reached each call", d
+	return nil
+}
+
 // waits is 1 for a call that waits for a decision.
 func waits(c *api.CallRow) int {
 	if c.State == string(state.CallWaiting) {

@@ -34,7 +34,7 @@ var pastViews = []tab{{"history", "Steps"}, {"failures", "Failures and fixes"}, 
 var under = map[string]string{
 	"blockpage": "program", "plan": "program", "blame": "program",
 	"step": "history", "compare": "history", "failures": "history", "audit": "history", "takeback": "history",
-	"value": "values", "evidence": "values", "calls": "agents",
+	"value": "values", "evidence": "values", "calls": "agents", "flow": "agents",
 }
 
 //go:embed assets

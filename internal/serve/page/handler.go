@@ -29,7 +29,7 @@ func (p *Page) Handler() http.Handler {
 		"plan": (*view).plan, "takeback": (*view).takeBack, "compare": (*view).compareSteps,
 		"history": (*view).history, "step": (*view).step, "values": (*view).values, "value": (*view).value,
 		"calls": (*view).calls, "evidence": (*view).evidence, "agents": (*view).agents, "audit": (*view).audits,
-		"failures": (*view).failures, "blame": (*view).blame,
+		"failures": (*view).failures, "blame": (*view).blame, "flow": (*view).flow,
 	} {
 		mux.HandleFunc("GET "+root+path, p.showing(show))
 	}
