@@ -18,7 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/state/flow"
 )
 
-// TestFlow runs workflows of testdata/flow with scripted models. What is found must be what the file says: the planted
+// TestFlow runs workflows of testdata/flow with scripted models. It must find what the file says: the planted
 // fault with its sources, and nothing in a sound one. unseen are calls with what they had to rely on others for.
 func TestFlow(t *testing.T) {
 	const folder = "../../testdata/flow"

@@ -232,7 +232,7 @@ func (f *flow) dropped(group []int) {
 	}
 }
 
-// isRead reports whether a later call or a result depends on the answer of a call. What the last block leaves is one.
+// isRead reports whether a later call or a result depends on the answer of a call. The last block leaves results, too.
 func (f *flow) isRead(i int) bool {
 	s := f.texts.sources[f.Calls[i].source]
 	if f.Calls[i].Block == f.last {
