@@ -486,8 +486,8 @@ func TestMCPClients(t *testing.T) {
 			return run(t, folder, slices.Concat(command, []string{"--cli", xstate, "mcp", folder}, args)...)
 		}
 		list := inspect("--method", "tools/list", "--strict")
-		if n := strings.Count(list, `"inputSchema"`); n != 13 {
-			t.Errorf("the Inspector lists %d tools, want 13:\n%s", n, list)
+		if n := strings.Count(list, `"inputSchema"`); n != 14 {
+			t.Errorf("the Inspector lists %d tools, want 14:\n%s", n, list)
 		}
 		out := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "code=print(6 * 7)")
 		if !strings.Contains(out, "42") || strings.Contains(out, `"isError": true`) {

@@ -137,6 +137,8 @@ func TestAPI(t *testing.T) {
 		{"AuditService/Replay", `{"session":"p.py"}`},
 		{"AuditService/Verify", `{"session":"p.py","block":"luck","times":2}`},
 		{"AuditService/Evidence", `{"session":"p.py","of":"total"}`},
+		{"AuditService/Flow", `{"session":"p.py"}`},
+		{"AuditService/CheckVerifier", `{"session":"p.py","block":"total"}`},
 	} {
 		called[call.method] = true
 		service, name, _ := strings.Cut(call.method, "/")

@@ -43,7 +43,7 @@ async def elicit(context, params):
 
 async def check(client):
     tools = (await client.list_tools()).tools
-    assert len(tools) == 13, [t.name for t in tools]
+    assert len(tools) == 14, [t.name for t in tools]
     assert all(t.annotations.destructive_hint is not None and t.annotations.open_world_hint is not None for t in tools)
     assert "exec" in (client.instructions or "")
 

@@ -57,7 +57,7 @@ async def main(command, *arguments):
         assert result.final_output == "done" and len(outputs) == 5, (result.final_output, outputs)
         for output, part in zip(outputs, ["appended", "total 6", "total 60", "other prices", "no-block: "]):
             assert part in output, (part, output)
-        assert len(model.tools) == 13, model.tools
+        assert len(model.tools) == 14, model.tools
     print("ok")
 
 
