@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Flow is what reached the calls of a program after a step, and what their answers reached. It prints as JSON.
@@ -93,7 +92,11 @@ func (p *Passage) Text() string {
 	case len(p.Parts) > 0:
 		return fmt.Sprintf("%s#%s", p.Source, strings.Join(p.Parts, ","))
 	case len(p.Through) > 0:
-		return fmt.Sprintf("%s (by %s)", p.Source, query.Shorten(p.Through))
+		by := strings.Join(p.Through[:min(len(p.Through), partsNamed)], ", ")
+		if more := len(p.Through) - partsNamed; more > 0 {
+			by += fmt.Sprintf(" and %d more", more)
+		}
+		return fmt.Sprintf("%s (by %s)", p.Source, by)
 	case p.Share < 0.95:
 		return fmt.Sprintf("%s (%.0f%%)", p.Source, max(100*p.Share, 1))
 	}

@@ -255,8 +255,8 @@ func (f *flow) through(k int32, found map[int32]*cover) (names []string) {
 	carried := map[int32]bool{}
 	for j, c := range found {
 		from := f.texts.sources[j]
-		if from.call < 0 || from.call == s.call || c == nil {
-			continue
+		if from.call < 0 || from.call >= len(f.covers) || c == nil || f.covers[from.call][k] == nil {
+			continue // only an answer to an earlier request that has the source carries it
 		}
 		if of := f.answers[from.call][k]; of != nil {
 			names = append(names, from.Name)
