@@ -391,3 +391,7 @@ func (o keyOptions) keyText(n *node, interpreter string) string {
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	return b.String()
 }
+
+// isGuarded reports whether the kernel of a node keeps it from effects that cannot be taken back, see kernel.Guard. No
+// other one may be executed if it may have to execute again.
+func isGuarded(n *node) bool { return n.unit.language.Name() == "python" }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -241,7 +242,10 @@ var errNothingValid = errors.New("none of its results is valid here, or they are
 
 // sendRun has a worker execute the nodes of the program that have no valid result here.
 func (w *walk) sendRun(ctx context.Context, blocks []state.ProgramBlock) error {
-	if w.noWorkers = w.e.canExecuteElsewhere(); w.noWorkers != nil {
+	if w.noWorkers = w.e.canExecuteElsewhere(); w.noWorkers == nil && w.o.BeforeNode != nil {
+		w.noWorkers = errors.New("its budgets count what executes here")
+	}
+	if w.noWorkers != nil {
 		return nil
 	}
 	action, sent, err := w.actionOfRun(ctx, blocks)
@@ -252,12 +256,13 @@ func (w *walk) sendRun(ctx context.Context, blocks []state.ProgramBlock) error {
 		return err
 	}
 	w.share()
+	run := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(beginWait, func() { cancel(errors.New("none has begun with the run")) })
 	err = w.e.executeElsewhere(ctx, action, func() { late.Stop() })
 	late.Stop()
-	if err != nil {
+	if err != nil && run.Err() == nil {
 		debugf("kernel", "worker: %v", err)
 		w.noWorkers = err
 		if cause := context.Cause(ctx); cause != nil {
@@ -294,9 +299,13 @@ func (w *walk) actionOfRun(
 			noteLiterals(files, n.source())
 		}
 		switch {
+		case (d.Action == ActRun || d.Action == ActMaybe) && !isGuarded(n):
+			w.noWorkers = fmt.Errorf("a worker does not keep block %s from effects, for it is not Python", n.unit.ID)
+			return nil, nil, nil
 		case d.Action == ActRun || d.Action == ActMaybe:
 			sent[i] = d.Reason
 			noteLiterals(files, n.source())
+			noteImports(files, n)
 			may = may || w.mayGo(n, d.Last)
 			if d.Last != nil && d.Last.Code == n.code {
 				seconds += d.Last.Seconds
@@ -310,8 +319,9 @@ func (w *walk) actionOfRun(
 			noteReads(files, t, !w.hasStored(t))
 			if u, ok := w.e.portable(n, t); ok {
 				given[i] = &remote.TaskGiven{Weak: u.Weak, Strong: u.Strong, Keys: u.Keys}
-			} else if t.Seconds >= worthRemote {
-				w.noWorkers = fmt.Errorf("the result of block %s takes long and cannot be shared", n.unit.ID)
+			} else if t.Seconds >= worthRemote || mayNotRepeat(t) || !isGuarded(n) {
+				w.noWorkers = fmt.Errorf("the result of block %s is not shared, and a worker may not execute it again",
+					n.unit.ID)
 				return nil, nil, nil
 			}
 		}
@@ -324,6 +334,23 @@ func (w *walk) actionOfRun(
 		return nil, nil, nil
 	}
 	return action, sent, nil
+}
+
+// mayNotRepeat reports whether an execution did what another one may do otherwise, or must not do again.
+func mayNotRepeat(t *state.Trace) bool {
+	return len(t.Marks) > 0 || len(t.Denied) > 0 || !t.StaysInside() ||
+		slices.ContainsFunc(t.Reads, func(a state.Access) bool { return isOfCall(a.Key) })
+}
+
+// noteImports adds the files of the workspace that the imports of a node may mean.
+func noteImports(files map[string]bool, n *node) {
+	for _, im := range n.facts.Imports {
+		parts := strings.Split(im.Module, ".")
+		for i := range parts {
+			name := strings.Join(parts[:i+1], "/")
+			files[name+".py"], files[name+"/__init__.py"] = true, true
+		}
+	}
 }
 
 // mayGo reports whether a result of n by a worker can be valid here. last is its last execution, or nil.

@@ -114,6 +114,9 @@ func (w *walk) share() {
 	fresh := map[int]bool{}
 	for i := range w.nodes {
 		out := &w.outcomes[i]
+		if w.given != nil && out.t != nil && (len(out.t.Marks) > 0 || out.t.Failure() != nil) {
+			break // a library may keep what a worker alone met: an effect that was refused, a file that it lacks
+		}
 		if out.t == nil || out.Trace == "" || out.t.Tier != state.TierOwn || e.shared.offered[out.Trace] {
 			continue
 		}

@@ -195,7 +195,7 @@ func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n) != "" {
 		return false
 	}
-	if w.dynamic(p, n) || inTurn(n, false) || d.Last != nil && !repeatable(d.Last) {
+	if !isGuarded(n) || w.dynamic(p, n) || inTurn(n, false) || d.Last != nil && !repeatable(d.Last) {
 		return false
 	}
 	pending := func(name string) bool { _, bad := p.keys.of(depgraph.Var(name)).poisoned(); return bad }

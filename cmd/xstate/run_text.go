@@ -63,7 +63,7 @@ func (w *printer) printRun(out *xstate.Outcome, step xstate.Step, p *progress, a
 		w.ui.Talk("workers executed %s", term.Plural(out.Elsewhere, "node"))
 	}
 	if out.Failure != nil {
-		w.ui.Talk("a worker did not do its work: %v", out.Failure)
+		w.ui.Talk("executed here, and not by a worker: %v", out.Failure)
 	}
 	for _, text := range out.Warnings {
 		w.ui.Talk("%s", text)

@@ -33,19 +33,7 @@ func TestRandomShared(t *testing.T) {
 
 // TestRandomWorkers is TestRandomShared with one machine, which has blocks executed by workers, and every other
 // version by one of them as a whole. Some workers are killed.
-func TestRandomWorkers(t *testing.T) {
-	for name, from := range map[string]drawing{
-		"python": {}, "node": {words: &javascriptWords},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if name != "python" && !has(name) {
-				t.Skipf("%s is not installed", name)
-			}
-			from.shared, from.workers = true, 3
-			testSeeds(t, from)
-		})
-	}
-}
+func TestRandomWorkers(t *testing.T) { testSeeds(t, drawing{shared: true, workers: 3}) }
 
 // Variables of the environment by which this program is a worker: a folder with its key, and the interpreter.
 const (

@@ -183,6 +183,9 @@ func (l *launcher) Execute(ctx context.Context, action state.BlobRef, began func
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has started and did not end
+		}
 		return ctx.Err()
 	case err == nil:
 		return nil
