@@ -72,7 +72,7 @@ func (w *printer) printFlow(d *flow.Flow) {
 	for i := range d.Calls {
 		c := &d.Calls[i]
 		rows = append(rows, []string{fmt.Sprint(c.ID), c.Tool, c.Node, passagesText(c.Given, "nothing, by its words"),
-			"→ " + passagesText(c.Answer, "nothing")})
+			"→ " + passagesText(c.Answer, "nothing, by its words")})
 	}
 	w.ui.Table(rows)
 	counts := map[string]int{}

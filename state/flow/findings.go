@@ -225,8 +225,8 @@ func (f *flow) dropped(group []int) {
 		for _, i := range out {
 			if !f.isRead(i) {
 				name := f.texts.sources[f.Calls[i].source].Name
-				f.add(Dropped, []int{i}, []string{name}, "no request and no result depends on the answer of %s",
-					f.callsText([]int{i}))
+				f.add(Dropped, []int{i}, []string{name}, "no request and no result depends on the answer of %s, "+
+					"unless its own block decided by it", f.callsText([]int{i}))
 			}
 		}
 	}

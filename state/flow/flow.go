@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,7 +94,7 @@ func (f *flow) files(judge *artifact.Assessor) error {
 		for _, node := range b.Nodes {
 			for _, r := range node.Reads {
 				name := r.Key.Name()
-				if r.Key.Space() != "file" || r.By != "" || !r.Digest.IsContent() || isCode(name) {
+				if r.Key.Space() != "file" || r.By != "" || !r.Digest.IsContent() || isModule(judge, name) {
 					continue
 				}
 				s := inputs[name]
@@ -142,14 +144,23 @@ func (f *flow) files(judge *artifact.Assessor) error {
 	return nil
 }
 
-// isCode reports whether a file is a module of the program, and no text that it takes in.
-func isCode(name string) bool {
-	for _, ending := range []string{".py", ".pyc", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".sh", ".so"} {
-		if strings.HasSuffix(name, ending) {
-			return true
-		}
+// isModule reports whether a file is a module that the program imports, and no text that it takes in.
+func isModule(judge *artifact.Assessor, name string) bool {
+	switch path.Ext(name) {
+	case ".pyc", ".so":
+		return true
+	case ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
+	default:
+		return false
 	}
-	return false
+	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	if stem == "__init__" || stem == "index" {
+		stem = path.Base(path.Dir(name))
+	}
+	imported := regexp.MustCompile(`\b(import|from|require)\b.*\b` + regexp.QuoteMeta(stem) + `\b`)
+	return slices.ContainsFunc(judge.Snapshot.Blocks, func(b query.BlockView) bool {
+		return imported.MatchString(b.Source)
+	})
 }
 
 // reach finds what each node depends on.

@@ -59,20 +59,25 @@ func (x *index) add(s *source, request []uint64) {
 	}
 }
 
-// settle leaves out what several files have, such as a heading, unless a file has nothing else.
+// settle leaves out what several files have, such as a heading, and what several answers have, such as an opening,
+// unless one has nothing else.
 func (x *index) settle() {
 	own := map[int32]bool{} // sources with words that no other file has
 	several := map[uint64]bool{}
 	for h, list := range x.at {
-		files := map[int32]bool{}
+		files, answers := map[int32]bool{}, map[int32]bool{}
 		for _, p := range list {
 			if x.sources[p.source].call < 0 {
 				files[p.source] = true
+			} else {
+				answers[p.source] = true
 			}
 		}
-		several[h] = len(files) > 1
-		for k := range files {
-			own[k] = own[k] || len(files) == 1
+		for _, alike := range []map[int32]bool{files, answers} {
+			several[h] = several[h] || len(alike) > 1
+			for k := range alike {
+				own[k] = own[k] || len(alike) == 1
+			}
 		}
 	}
 	for h, list := range x.at {
@@ -81,7 +86,7 @@ func (x *index) settle() {
 		}
 		x.at[h] = slices.DeleteFunc(list, func(p position) bool {
 			s := x.sources[p.source]
-			if s.call >= 0 || !own[p.source] {
+			if !own[p.source] {
 				return false
 			}
 			i := slices.IndexFunc(s.parts, func(q part) bool { return int(p.word) < q.to })

@@ -2,6 +2,8 @@ package flow
 
 import (
 	"hash/maphash"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -15,8 +17,25 @@ const leastWords = 3
 // seed is that of all hashes of words in this process.
 var seed = maphash.MakeSeed()
 
+// escaped finds characters that JSON within a text has as escapes.
+var escaped = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\[ntr"]`)
+
+// plain returns a text without the escapes of JSON.
+func plain(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	return escaped.ReplaceAllStringFunc(text, func(e string) string {
+		if n, err := strconv.ParseUint(e[2:], 16, 32); e[1] == 'u' && err == nil {
+			return string(rune(n))
+		}
+		return " "
+	})
+}
+
 // wordsOf returns the hashes of the words of a text.
 func wordsOf(text string) []uint64 {
+	text = plain(text)
 	var words []uint64
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for word := range strings.FieldsFuncSeq(text, between) {
