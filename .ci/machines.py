@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Machine:
-    """A home with a key and settings, and a folder to work in. The settings may name the home as HOME."""
+    """A home with a key and settings, and a folder to work in."""
 
     def __init__(self, work: pathlib.Path, settings: str, python: str):
         self.home = pathlib.Path(tempfile.mkdtemp(dir=work))

@@ -92,20 +92,17 @@ type taskWalk struct {
 
 // begin asks for all results at once, and fails where the program is another one here.
 func (x *taskWalk) begin(ctx context.Context, w *walk) error {
-	at, want := x.task.At, x.task.Weak
-	if at < 0 || at >= len(w.nodes) && !x.task.Whole {
+	at := x.task.At
+	if !x.task.Whole && (at < 0 || at >= len(w.nodes)) {
 		return taskError("the program has no node %d", at)
 	}
-	if x.task.Whole {
-		at = len(w.nodes) // no node
-	}
 	var strong []state.Digest
-	for i := range w.nodes[:min(at+1, len(w.nodes))] {
-		want := want
-		if g := x.task.Given[i]; i < at && g == nil {
-			continue
-		} else if g != nil {
+	for i := range w.nodes {
+		want := x.task.Weak
+		if g := x.task.Given[i]; g != nil {
 			strong, want = append(strong, g.Strong), g.Weak
+		} else if x.task.Whole || i != at {
+			continue
 		}
 		if weak, ok := x.e.weakOf(w.nodes[i]); !ok || weak != want {
 			return taskError("xstate, the interpreter or its packages are not those of the caller")

@@ -120,13 +120,12 @@ func (c *challenge) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was := &out.Blocks[c.at]
 	if err := c.begin(out); err != nil {
 		return err
 	}
 	for _, in := range c.Inputs {
 		for _, kind := range faults {
-			if err := c.plant(ctx, in, kind, was); err != nil {
+			if err := c.plant(ctx, in, kind); err != nil {
 				return err
 			}
 		}
@@ -217,7 +216,7 @@ func isClaim(kind string) bool {
 }
 
 // plant runs the check on one fault.
-func (c *challenge) plant(ctx context.Context, in ChallengeInput, kind string, was *runner.BlockOutcome) error {
+func (c *challenge) plant(ctx context.Context, in ChallengeInput, kind string) error {
 	code := faultCode + "\n\n"
 	if file, ok := strings.CutPrefix(in.Name, "file:"); ok {
 		code += fmt.Sprintf("_xstate_Fault(%q).plant_in(%q)\n", kind, file)

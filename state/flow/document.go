@@ -55,7 +55,6 @@ type CallFlow struct {
 	Answer []Passage `json:"answer"` // what requests and results have of the answer: Source is where
 
 	request []uint64 // its words
-	source  int      // the index of its answer
 }
 
 // ResultFlow is what a block printed, or a file that the program wrote.

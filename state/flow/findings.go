@@ -203,7 +203,7 @@ func (f *flow) dropped(group []int) {
 	var out []int
 	used := 0
 	for _, i := range group {
-		s := f.texts.sources[f.Calls[i].source]
+		s := f.texts.sources[i]
 		looked := slices.ContainsFunc(s.parts, func(p part) bool { return p.looked > 0 })
 		switch {
 		case len(f.Calls[i].Answer) > 0:
@@ -214,7 +214,7 @@ func (f *flow) dropped(group []int) {
 	}
 	var sources []string
 	for _, i := range out {
-		sources = append(sources, f.texts.sources[f.Calls[i].source].Name)
+		sources = append(sources, f.texts.sources[i].Name)
 	}
 	switch {
 	case len(out) == 0:
@@ -224,7 +224,7 @@ func (f *flow) dropped(group []int) {
 	default:
 		for _, i := range out {
 			if !f.isRead(i) {
-				name := f.texts.sources[f.Calls[i].source].Name
+				name := f.texts.sources[i].Name
 				f.add(Dropped, []int{i}, []string{name}, "no request and no result depends on the answer of %s, "+
 					"unless its own block decided by it", f.callsText([]int{i}))
 			}
@@ -234,7 +234,7 @@ func (f *flow) dropped(group []int) {
 
 // isRead reports whether a later call or a result depends on the answer of a call. The last block leaves results, too.
 func (f *flow) isRead(i int) bool {
-	s := f.texts.sources[f.Calls[i].source]
+	s := f.texts.sources[i]
 	if f.Calls[i].Block == f.last {
 		return true
 	}

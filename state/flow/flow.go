@@ -28,9 +28,9 @@ type flow struct {
 	last    state.BlockID      // the last block of the program
 }
 
-// calls reads the calls that the nodes depend on.
+// calls reads the calls that the nodes depend on. Their answers are the first sources, in the same order.
 func (f *flow) calls(ctx context.Context, h *query.History, judge *artifact.Assessor) error {
-	seen := map[state.CallID]bool{}
+	records := map[state.CallID]*state.Call{}
 	for i := range judge.Snapshot.Blocks {
 		b := &judge.Snapshot.Blocks[i]
 		f.last = b.ID
@@ -40,11 +40,11 @@ func (f *flow) calls(ctx context.Context, h *query.History, judge *artifact.Asse
 				if err != nil {
 					return err
 				}
-				if c == nil || seen[c.ID] {
+				if c == nil || records[c.ID] != nil {
 					continue
 				}
-				seen[c.ID] = true
 				c = c.AsOf(r.Digest, f.Step)
+				records[c.ID] = c
 				args, err := f.store.Read(c.Args)
 				if err != nil {
 					return err
@@ -59,11 +59,7 @@ func (f *flow) calls(ctx context.Context, h *query.History, judge *artifact.Asse
 	slices.SortFunc(f.Calls, func(a, b CallFlow) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range f.Calls {
 		call := &f.Calls[i]
-		c, err := f.store.Call(ctx, call.ID)
-		if err != nil {
-			return err
-		}
-		answer, err := f.store.Read(c.Result)
+		answer, err := f.store.Read(records[call.ID].Result)
 		if err != nil {
 			return err
 		}
@@ -72,7 +68,6 @@ func (f *flow) calls(ctx context.Context, h *query.History, judge *artifact.Asse
 			s.kept = true
 			s.cutValue(v)
 		}
-		call.source = len(f.texts.sources)
 		f.addSource(s, call.request)
 		key := call.Node + "\x00" + call.Kind + "\x00" + call.Tool
 		f.groups[key] = append(f.groups[key], i)
@@ -198,7 +193,7 @@ func (f *flow) mayReach(s *source, node string, call int) bool {
 // match finds the passages.
 func (f *flow) match() {
 	for i := range f.Calls {
-		f.answers = append(f.answers, f.texts.find(f.texts.sources[f.Calls[i].source].words))
+		f.answers = append(f.answers, f.texts.find(f.texts.sources[i].words))
 	}
 	for i := range f.Calls {
 		c := &f.Calls[i]
@@ -207,7 +202,7 @@ func (f *flow) match() {
 			k := int32(j)
 			if !f.mayReach(s, c.Node, i) {
 				delete(found, k)
-				if s.call < i && s.call != i {
+				if s.call < i {
 					c.Never = append(c.Never, s.Name)
 				}
 				continue
