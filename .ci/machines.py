@@ -44,15 +44,19 @@ class Machine:
         return seconds, done
 
 
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 @contextlib.contextmanager
 def bazel_remote(folder: pathlib.Path):
-    """Has a bazel-remote serve a folder, and gives its address."""
+    """Has a bazel-remote serve a folder, and gives its port."""
     program = subprocess.run(
         [ROOT / ".ci/bazel-remote", ROOT / "build/remote"], check=True, capture_output=True, text=True
     )
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(
         [program.stdout.strip(), "--dir", folder, "--max_size", "5", "--http_address", f"unix://{folder}.http",
          "--grpc_address", f"127.0.0.1:{port}"],
@@ -61,7 +65,7 @@ def bazel_remote(folder: pathlib.Path):
     while socket.socket().connect_ex(("127.0.0.1", port)):
         time.sleep(0.05)
     try:
-        yield f"grpc://127.0.0.1:{port}"
+        yield port
     finally:
         server.terminate()
         server.wait()
