@@ -304,7 +304,8 @@ class Load {
     const text = (id) => {
       const r = /** @type {ScopeRecord} */ (this.records[id])
       const own = r.names.filter((n) => n !== 'this')
-      const cases = r.names.map((n, i) => `case ${i}:return ${n === 'this' ? 'this' : `__xs_w?${n}=__xs_v:${n}`};`).join('')
+      const access = (/** @type {string} */ n) => (n === 'this' ? 'this' : `__xs_w?${n}=__xs_v:${n}`)
+      const cases = r.names.map((n, i) => `case ${i}:return ${access(n)};`).join('')
       let t = `(function(){let ${own.length ? own.join() : '__xs_none'};` +
         `const __xs${r.id}=(__xs_k,__xs_v,__xs_w)=>{switch(__xs_k){${cases}` +
         `default:return[${JSON.stringify(r.names.join())},__xs${r.id}]}};__xs_made(${id},__xs${r.id});`
